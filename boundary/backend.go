@@ -1,0 +1,133 @@
+package boundary
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// Backend is what the engine needs of an inference server: what it is, the exact prompt text of a chat, and the tokens of that text.
+// The agent sends its chat requests itself.
+//
+// Rare abilities are separate interfaces, found by assertion: [Spanner], [SlotSaver], [Idler], [Chatter].
+// An implementation must be safe for concurrent use.
+type Backend interface {
+	// Profile reports what is known of the server. What is not known is its zero value, never a guess.
+	Profile(ctx context.Context) (Profile, error)
+	// Render returns the exact prompt text of a request.
+	Render(ctx context.Context, req RenderRequest) (string, error)
+	// Tokens returns the token ids of text with control tokens parsed, adding none.
+	Tokens(ctx context.Context, text string) ([]int32, error)
+}
+
+// Spanner is the optional ability to say where each token of a text ends.
+type Spanner interface {
+	// TokenSpans returns the token ids of text, as [Backend.Tokens] does, and for each the byte offset in text at which it ends.
+	// The offsets never decrease; the last is len(text).
+	TokenSpans(ctx context.Context, text string) (ids []int32, ends []int, err error)
+}
+
+// SlotSaver is the optional ability to write a slot's cache to a file of the server and to read it back.
+type SlotSaver interface {
+	SaveSlot(ctx context.Context, slot int, name string) (tokens int, err error)
+	RestoreSlot(ctx context.Context, slot int, name string) (tokens int, err error)
+	EraseSlot(ctx context.Context, slot int) error
+}
+
+// Idler is the optional ability to say that no request is being processed. Any error means "not idle".
+type Idler interface {
+	Idle(ctx context.Context) (bool, error)
+}
+
+// Chatter is the optional ability to answer a chat request: the llama.cpp client and the embedded simulator have it, and agents may use it.
+// The engine never calls it.
+type Chatter interface {
+	// Chat sends one request. With a non-nil progress the reply is streamed and each piece is passed on as it arrives.
+	// A cancelled ctx ends the request and returns what has arrived so far with the error.
+	Chat(ctx context.Context, req ChatRequest, progress func(ChatDelta)) (ChatReply, error)
+}
+
+// Profile is what is known of a server and the model it runs.
+type Profile struct {
+	// Window is the context of one slot in tokens (n_ctx); 0 is unknown.
+	Window int
+	// Slots is the number of slots; 0 is unknown.
+	Slots int
+	// Geometry is the shape of the prompt cache.
+	Geometry Geometry
+	// Rule says when a llama.cpp server writes checkpoints; nil where Geometry.Kind is not [Points] or another rule holds.
+	Rule *CheckpointRule
+	// Tokenizer names the vocabulary that Tokens uses; "" if the backend cannot tokenize.
+	Tokenizer string
+	// Name is the backend's kind ("llama.cpp", "embedded"), Build its version, Model the model's name or path; "" is unknown.
+	Name, Build, Model string
+	// Template is what is known of the chat template.
+	Template Template
+}
+
+// Template is what is known of a server's chat template. The zero value is a template about which nothing is known.
+type Template struct {
+	// Digest identifies the template's text; "" is unknown.
+	Digest string
+	// NoSystemRole: a system message is refused or lost; the head is then put in front of the first user message.
+	NoSystemRole bool
+	// NoTools: the template renders no tool list.
+	NoTools bool
+	// PreservesReasoning: reasoning sent back in past turns is rendered where TemplateKwargs ask for it.
+	PreservesReasoning bool
+	// TemplateKwargs is the chat_template_kwargs object that asks for preserved reasoning; nil if none is needed.
+	TemplateKwargs json.RawMessage
+	// UserHeader is the text that opens a user message, such as "<|im_start|>user\n"; "" is unknown.
+	UserHeader string
+	// ControlTexts are the texts that the tokenizer reads as control tokens or the template as marks, such as "<|im_end|>", longest first.
+	ControlTexts []string
+}
+
+// RenderRequest is a chat to be rendered to prompt text.
+type RenderRequest struct {
+	// Messages is the JSON array of messages, exactly as it is sent.
+	Messages json.RawMessage
+	// Tools is the JSON array of tools; empty for none.
+	Tools json.RawMessage
+	// GenerationPrompt asks for the header of the assistant's reply at the end.
+	GenerationPrompt bool
+	// TemplateKwargs is the chat_template_kwargs object; empty for none.
+	TemplateKwargs json.RawMessage
+}
+
+// ChatRequest is one request for a reply.
+type ChatRequest struct {
+	// Messages and Tools are JSON arrays, exactly as they are sent.
+	Messages, Tools json.RawMessage
+	// Fields is a JSON object of further request fields (a Window's hints, response_format, seed …); empty for none.
+	Fields json.RawMessage
+	// MaxTokens bounds the reply; 0 leaves it to the server.
+	MaxTokens int
+}
+
+// ChatDelta is a piece of a streamed reply.
+type ChatDelta struct {
+	Content, Reasoning string
+	// PromptCached and PromptTotal are set on progress reports before the first token, in tokens; else 0.
+	PromptCached, PromptTotal int
+}
+
+// ChatToolCall is a call that the model asked for. Arguments are the raw bytes.
+type ChatToolCall struct {
+	ID, Name, Arguments string
+}
+
+// ChatReply is a complete reply with the server's own counts.
+type ChatReply struct {
+	Content, Reasoning string
+	ToolCalls          []ChatToolCall
+	// FinishReason is the server's word: "stop", "length", "tool_calls".
+	FinishReason string
+	// PromptTokens is the size of the prompt, CachedTokens what was reused of it (nil: not reported), CompletionTokens the reply's size.
+	PromptTokens     int
+	CachedTokens     *int
+	CompletionTokens int
+	// PromptMillis is how long the prompt took to process, in milliseconds.
+	PromptMillis float64
+	// Model is the server's name for the model.
+	Model string
+}
