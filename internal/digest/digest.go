@@ -1,0 +1,57 @@
+// Package digest is the one hash type of the module.
+package digest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// Digest is the SHA-256 of some bytes. It is used wherever content may be chosen to collide: ids shown to a model, evidence, anchors.
+// The zero value is no digest.
+type Digest [sha256.Size]byte
+
+// Of returns the digest of s.
+func Of(s string) Digest { return sha256.Sum256([]byte(s)) }
+
+// OfBytes returns the digest of b.
+func OfBytes(b []byte) Digest { return sha256.Sum256(b) }
+
+// IsZero reports whether d is no digest.
+func (d Digest) IsZero() bool { return d == Digest{} }
+
+// String returns 64 hexadecimal digits.
+func (d Digest) String() string { return hex.EncodeToString(d[:]) }
+
+// Short returns the first 8 hexadecimal digits, for names that people read.
+func (d Digest) Short() string { return hex.EncodeToString(d[:4]) }
+
+// Parse returns the digest that s spells in 64 hexadecimal digits.
+func Parse(s string) (Digest, error) {
+	var d Digest
+	b, err := hex.DecodeString(s)
+	if err != nil || len(b) != len(d) {
+		return Digest{}, fmt.Errorf("digest: %q is not 64 hexadecimal digits", s)
+	}
+	copy(d[:], b)
+	return d, nil
+}
+
+// Fast returns the xxHash64 of s. It detects change and spreads keys; it does not resist chosen collisions.
+func Fast(s string) uint64 { return xxhash.Sum64String(s) }
+
+// Fields returns the digest of several strings, each framed by its length so that no two lists of fields agree by accident.
+func Fields(fields ...string) Digest {
+	h := sha256.New()
+	var n [8]byte
+	for _, f := range fields {
+		for i, v := 0, uint64(len(f)); i < 8; i++ {
+			n[i] = byte(v >> (8 * i))
+		}
+		h.Write(n[:])
+		h.Write([]byte(f))
+	}
+	return Digest(h.Sum(nil))
+}

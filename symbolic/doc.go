@@ -1,0 +1,2 @@
+// Package symbolic is the ledger of facts that parsers read.
+package symbolic
