@@ -19,7 +19,6 @@ func (s *Server) Profile(ctx context.Context) (boundary.Profile, error) {
 	return boundary.Profile{}, boundary.ErrUnsupported
 }
 
-
 // Render returns the exact prompt text of a request.
 func (s *Server) Render(ctx context.Context, req boundary.RenderRequest) (string, error) {
 	return "", boundary.ErrUnsupported
