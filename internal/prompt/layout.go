@@ -1,0 +1,251 @@
+package prompt
+
+import (
+	"fmt"
+	"regexp"
+	"sort"
+	"strconv"
+	"strings"
+
+	"sakur4/internal/episode"
+	"sakur4/internal/turn"
+	"sakur4/receipt"
+)
+
+// A template is a black box: it trims, re-serialises and re-orders. So that every byte of its text can be given to a message and a category,
+// the chat is rendered a second time with a mark in each field. What stands between the marks is the skeleton; laid over the real text
+// it shows where each field begins and ends.
+
+// mark returns the text that stands for field n: letters and digits only, so that no template trims, escapes or splits it.
+func mark(n int) string { return "xQ" + strconv.Itoa(n) + "Qx" }
+
+var markPattern = regexp.MustCompile(`xQ(\d+)Qx`)
+
+// argument marks are rendered as an object, since servers parse arguments.
+var (
+	argBefore = regexp.MustCompile(`\{\s*\\?"k\\?"\s*:\s*\\?"$`)
+	argAfter  = regexp.MustCompile(`^\\?"\s*\}`)
+)
+
+// field is one text of a message.
+type field struct {
+	message int
+	value   string
+	content bool // the message's content, which has pieces
+	args    bool
+}
+
+func fields(items []Item) []field {
+	var fs []field
+	for i, it := range items {
+		m := it.Message
+		if m.Content != "" {
+			fs = append(fs, field{message: i, value: m.Content, content: true})
+		}
+		if m.Reasoning != "" {
+			fs = append(fs, field{message: i, value: m.Reasoning})
+		}
+		for _, c := range m.Calls {
+			fs = append(fs, field{message: i, value: c.Name}, field{message: i, value: c.Arguments, args: true})
+		}
+	}
+	return fs
+}
+
+// marked returns the items with a mark in each field, numbered as fields lists them.
+func marked(items []Item) []Item {
+	out := make([]Item, len(items))
+	n := 0
+	next := func() string { n++; return mark(n - 1) }
+	for i, it := range items {
+		m := turn.Message{Role: it.Message.Role, ToolCallID: it.Message.ToolCallID}
+		if it.Message.Content != "" {
+			m.Content = next()
+		}
+		if it.Message.Reasoning != "" {
+			m.Reasoning = next()
+		}
+		for _, c := range it.Message.Calls {
+			m.Calls = append(m.Calls, episode.Call{ID: c.ID, Name: next(), Arguments: fmt.Sprintf(`{"k":"%s"}`, next())})
+		}
+		out[i] = Item{Message: m}
+	}
+	return out
+}
+
+// run is a stretch of the text with its category; stretches ascend and do not overlap.
+type run struct {
+	start, end int
+	category   receipt.Category
+}
+
+// plan is where the messages of a text begin and which stretches of it are content.
+type plan struct {
+	starts []int // one a message, ascending
+	runs   []run
+}
+
+// layout lays the skeleton over the text.
+func layout(text, skeleton string, items []Item, controls []string, toolsText string) plan {
+	fs := fields(items)
+	p := plan{starts: make([]int, len(items))}
+	for i := range p.starts {
+		p.starts[i] = -1
+	}
+	marks := markPattern.FindAllStringSubmatchIndex(skeleton, -1)
+	type piece struct {
+		seg string // what stands before the field
+		f   *field
+	}
+	var pieces []piece
+	at := 0
+	for _, m := range marks {
+		n, err := strconv.Atoi(skeleton[m[2]:m[3]])
+		if err != nil || n >= len(fs) {
+			continue
+		}
+		seg := skeleton[at:m[0]]
+		at = m[1]
+		if fs[n].args {
+			seg = argBefore.ReplaceAllString(seg, "")
+			if loc := argAfter.FindStringIndex(skeleton[at:]); loc != nil {
+				at += loc[1]
+			}
+		}
+		pieces = append(pieces, piece{seg, &fs[n]})
+	}
+	tail := skeleton[at:]
+	if toolsText != "" {
+		if i := strings.Index(text, toolsText); i >= 0 {
+			p.runs = append(p.runs, run{i, i + len(toolsText), receipt.Tools})
+		}
+	}
+	pos, prev := 0, -1
+	for i, pc := range pieces {
+		start := pos
+		if !strings.HasPrefix(text[pos:], pc.seg) {
+			j := strings.Index(text[pos:], pc.seg)
+			if j < 0 {
+				continue // the template wrote this field otherwise: what follows finds its own place
+			}
+			pos += j
+		}
+		segStart := pos
+		pos += len(pc.seg)
+		if pc.f.message != prev {
+			p.starts[pc.f.message] = messageStart(text, segStart, pos, controls, pc.f.message == 0)
+			prev = pc.f.message
+		}
+		after := tail
+		if i+1 < len(pieces) {
+			after = pieces[i+1].seg
+		}
+		end, lead := fieldEnd(text, pos, turn.Sent(pc.f.value), after)
+		if end < 0 {
+			pos = start
+			continue
+		}
+		if pc.f.content {
+			p.runs = append(p.runs, contentRuns(pos, end, lead, items[pc.f.message])...)
+		} else {
+			p.runs = append(p.runs, run{pos, end, receipt.RawHistory})
+		}
+		pos = end
+	}
+	sort.SliceStable(p.runs, func(i, j int) bool { return p.runs[i].start < p.runs[j].start })
+	// A message whose fields were not found begins where the one behind it does, so it counts nothing and the sum stays right.
+	next := len(text)
+	for i := len(p.starts) - 1; i >= 0; i-- {
+		if i == 0 {
+			p.starts[0] = 0
+		}
+		if p.starts[i] < 0 || p.starts[i] > next {
+			p.starts[i] = next
+		}
+		next = p.starts[i]
+	}
+	return p
+}
+
+// messageStart returns where, in the overhead between two messages, the second begins: at its last control text, else at the first line end.
+func messageStart(text string, from, to int, controls []string, first bool) int {
+	if first {
+		return 0
+	}
+	seg := text[from:to]
+	best := -1
+	for _, c := range controls {
+		if i := strings.LastIndex(seg, c); i > best {
+			best = i
+		}
+	}
+	if best < 0 {
+		if best = strings.IndexByte(seg, '\n') + 1; best >= len(seg) {
+			best = 0
+		}
+	}
+	return from + best
+}
+
+// fieldEnd returns where the field's value ends that begins at pos, and how many bytes of the value the template cut off in front; -1 if not found.
+func fieldEnd(text string, pos int, value, after string) (end, lead int) {
+	left := strings.TrimLeft(value, " \t\r\n")
+	for _, v := range []string{value, strings.TrimSpace(value), strings.TrimRight(value, " \t\r\n"), left} {
+		if strings.HasPrefix(text[pos:], v) && strings.HasPrefix(text[pos+len(v):], after) && (after != "" || pos+len(v) == len(text)) {
+			if len(v) < len(value) && strings.HasPrefix(left, v) {
+				lead = len(value) - len(left)
+			}
+			return pos + len(v), lead
+		}
+	}
+	if after == "" {
+		return len(text), 0
+	}
+	i := strings.Index(text[pos:], after)
+	if i < 0 {
+		return -1, 0
+	}
+	return pos + i, 0
+}
+
+// contentRuns cuts a content's stretch into the categories of its pieces.
+func contentRuns(start, end, lead int, it Item) []run {
+	if len(it.Pieces) == 0 {
+		return nil // one of our fixed messages: overhead
+	}
+	var rs []run
+	at := start - lead
+	for i, p := range it.Pieces {
+		from, to := max(at, start), min(at+p.Bytes, end)
+		if i == len(it.Pieces)-1 {
+			to = end
+		}
+		if from < to {
+			rs = append(rs, run{from, to, p.Category})
+		}
+		at += p.Bytes
+	}
+	return rs
+}
+
+// assign gives each token, by its first byte, to a message and a category.
+func assign(ends []int, p plan, messages int) []Count {
+	counts := make([]Count, messages)
+	m, r, start := 0, 0, 0
+	for _, end := range ends {
+		for m+1 < messages && p.starts[m+1] <= start {
+			m++
+		}
+		for r < len(p.runs) && p.runs[r].end <= start {
+			r++
+		}
+		cat := receipt.TemplateOverhead
+		if r < len(p.runs) && p.runs[r].start <= start {
+			cat = p.runs[r].category
+		}
+		counts[m].Tokens++
+		counts[m].Parts[cat]++
+		start = end
+	}
+	return counts
+}

@@ -1,0 +1,307 @@
+// Package prompt counts the prompt that a server makes of a chat: its tokens, and to which message and category each of them belongs.
+package prompt
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sakur4/boundary"
+	"sakur4/internal/episode"
+	"sakur4/internal/turn"
+	"sakur4/receipt"
+)
+
+// Item is one message with the categories of its content.
+type Item struct {
+	Message turn.Message
+	Pieces  []turn.Piece
+}
+
+// Count is what one message takes: its tokens and those of each category. A token belongs to the message and the category in which its
+// first byte lies; what lies in no content is template overhead.
+type Count struct {
+	Tokens int
+	Parts  [receipt.TemplateOverhead + 1]int
+}
+
+// State is a counted prompt. It is immutable; a longer one is made by [Counter.Count].
+type State struct {
+	// Counts has one element a message, in order.
+	Counts []Count
+	// IDs are the tokens of the messages, Gen those of the header of the reply.
+	IDs, Gen []int32
+	// Full says that the whole prompt was rendered for this count, not only what is new.
+	Full bool
+	// merged: the header is not parted from the text by a control token; then IDs holds both and Gen is empty.
+	items int
+	last  episode.Role
+}
+
+// Total returns the size of the prompt in tokens, the header of the reply included.
+func (s *State) Total() int { return len(s.IDs) + len(s.Gen) }
+
+// Prompt returns the tokens of the prompt as they are sent.
+func (s *State) Prompt() []int32 {
+	out := make([]int32, 0, s.Total())
+	return append(append(out, s.IDs...), s.Gen...)
+}
+
+// Parts returns the tokens of each category over the whole prompt.
+func (s *State) Parts() []receipt.Part {
+	var sum [receipt.TemplateOverhead + 1]int
+	for _, c := range s.Counts {
+		for i, n := range c.Parts {
+			sum[i] += n
+		}
+	}
+	sum[receipt.TemplateOverhead] += len(s.Gen)
+	return receipt.Parts(func(c receipt.Category) int { return sum[c] })
+}
+
+// Counter counts prompts on one backend. It is not safe for concurrent use.
+type Counter struct {
+	b        boundary.Backend
+	span     boundary.Spanner
+	controls []string
+	tools    json.RawMessage
+	kwargs   json.RawMessage
+
+	toolsText string            // what the tool list adds to the text
+	toolsFor  string            // the head that toolsText was found with
+	base      map[class]string  // texts of the short chats in front of new messages
+	shapes    map[string]string // skeletons of new messages by shape
+	gens      map[episode.Role][]int32
+	verified  map[class]bool
+	failed    bool // counting the new messages alone went wrong once: count in full
+}
+
+// class says after what the new messages stand.
+type class int
+
+const (
+	afterUser      class = iota + 1 // new messages begin with an assistant turn
+	afterAssistant                  // … with a user turn
+)
+
+// New returns a counter for chats with that tool list on a backend. controls are the texts of its control tokens.
+func New(b boundary.Backend, controls []string, tools, kwargs json.RawMessage) *Counter {
+	c := &Counter{b: b, controls: controls, tools: tools, kwargs: kwargs, base: map[class]string{}, shapes: map[string]string{},
+		gens: map[episode.Role][]int32{}, verified: map[class]bool{}}
+	c.span, _ = b.(boundary.Spanner)
+	return c
+}
+
+// Count counts the chat of items. Where prev is the count of its first messages, only the new ones are rendered and counted, once that has
+// been seen to agree with a full count. keep is the number of messages of prev that are unchanged; prev may be nil.
+func (c *Counter) Count(ctx context.Context, prev *State, keep int, items []Item) (*State, error) {
+	if prev != nil && keep == prev.items && keep == len(items) {
+		return prev, nil
+	}
+	can := prev != nil && keep == prev.items && keep < len(items) && !c.failed
+	var k class
+	if can {
+		switch items[keep].Message.Role {
+		case episode.Assistant:
+			k = afterUser
+		case episode.User:
+			k = afterAssistant
+		default:
+			can = false
+		}
+	}
+	if can && c.verified[k] {
+		s, ok, err := c.extend(ctx, prev, items[keep:], k)
+		if err != nil || ok {
+			return s, err
+		}
+		can = false
+	}
+	full, err := c.full(ctx, items)
+	if err != nil || !can {
+		return full, err
+	}
+	s, ok, err := c.extend(ctx, prev, items[keep:], k)
+	if err != nil {
+		return nil, err
+	}
+	if ok && slices.Equal(s.IDs, full.IDs) && slices.Equal(s.Gen, full.Gen) {
+		c.verified[k] = true
+	}
+	return full, nil
+}
+
+// Distrust makes every later count a full one: the server counted otherwise than we did.
+func (c *Counter) Distrust() { c.failed = true }
+
+func (c *Counter) render(ctx context.Context, items []Item, tools json.RawMessage, gen bool) (string, error) {
+	ms := make([]turn.Message, len(items))
+	for i, it := range items {
+		ms[i] = it.Message
+	}
+	return c.b.Render(ctx, boundary.RenderRequest{Messages: turn.AppendArray(nil, ms), Tools: tools, GenerationPrompt: gen, TemplateKwargs: c.kwargs})
+}
+
+// full renders and counts the whole prompt.
+func (c *Counter) full(ctx context.Context, items []Item) (*State, error) {
+	text, err := c.render(ctx, items, c.tools, false)
+	if err != nil {
+		return nil, err
+	}
+	withGen, err := c.render(ctx, items, c.tools, true)
+	if err != nil {
+		return nil, err
+	}
+	skeleton, err := c.render(ctx, marked(items), c.tools, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.findTools(ctx, items); err != nil {
+		return nil, err
+	}
+	s := &State{Full: true, items: len(items), last: items[len(items)-1].Message.Role}
+	gen, isPrefix := strings.CutPrefix(withGen, text)
+	if !isPrefix || (gen != "" && !c.startsWithControl(gen)) {
+		text, gen = withGen, ""
+	}
+	ids, ends, err := c.spans(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	s.IDs = ids
+	s.Counts = assign(ends, layout(text, skeleton, items, c.controls, c.toolsText), len(items))
+	if gen != "" {
+		if s.Gen, err = c.b.Tokens(ctx, gen); err != nil {
+			return nil, err
+		}
+	}
+	c.gens[s.last] = s.Gen
+	return s, nil
+}
+
+// extend counts new messages behind a short chat that ends as prev does. ok is false where the template does not let the text be parted there.
+func (c *Counter) extend(ctx context.Context, prev *State, add []Item, k class) (s *State, ok bool, err error) {
+	front := []Item{{Message: turn.Message{Role: episode.User, Content: "a"}}}
+	if k == afterAssistant {
+		front = append(front, Item{Message: turn.Message{Role: episode.Assistant, Content: "b"}})
+	}
+	base, known := c.base[k]
+	if !known {
+		if base, err = c.render(ctx, front, c.tools, false); err != nil {
+			return nil, false, err
+		}
+		c.base[k] = base
+	}
+	text, err := c.render(ctx, append(slices.Clone(front), add...), c.tools, false)
+	if err != nil {
+		return nil, false, err
+	}
+	text, ok = strings.CutPrefix(text, base)
+	if !ok || !c.startsWithControl(text) {
+		return nil, false, nil
+	}
+	last := add[len(add)-1].Message.Role
+	gen, known := c.gens[last]
+	if !known {
+		return nil, false, nil
+	}
+	shape := shapeOf(add)
+	skeleton, known := c.shapes[shape]
+	if !known {
+		if skeleton, err = c.render(ctx, append(slices.Clone(front), marked(add)...), c.tools, false); err != nil {
+			return nil, false, err
+		}
+		if skeleton, ok = strings.CutPrefix(skeleton, base); !ok {
+			return nil, false, nil
+		}
+		if len(c.shapes) < 256 {
+			c.shapes[shape] = skeleton
+		}
+	}
+	ids, ends, err := c.spans(ctx, text)
+	if err != nil {
+		return nil, false, err
+	}
+	counts := assign(ends, layout(text, skeleton, add, c.controls, ""), len(add))
+	// Appending may write behind the elements of prev, which no State looks at: each keeps its own length, and chats only grow from the newest.
+	return &State{Counts: append(slices.Clip(prev.Counts), counts...), IDs: append(slices.Clip(prev.IDs), ids...), Gen: gen,
+		items: prev.items + len(add), last: last}, true, nil
+}
+
+func (c *Counter) startsWithControl(text string) bool {
+	for _, t := range c.controls {
+		if strings.HasPrefix(text, t) {
+			return true
+		}
+	}
+	return false
+}
+
+// spans returns the tokens of text and where each ends. Without a backend that tells, the ends are spread evenly: totals stay exact,
+// only the border between two categories may be off by a token.
+func (c *Counter) spans(ctx context.Context, text string) ([]int32, []int, error) {
+	if c.span != nil {
+		ids, ends, err := c.span.TokenSpans(ctx, text)
+		if err == nil && len(ids) == len(ends) {
+			return ids, ends, nil
+		}
+		if err != nil && !errors.Is(err, boundary.ErrUnsupported) {
+			return nil, nil, err
+		}
+	}
+	ids, err := c.b.Tokens(ctx, text)
+	if err != nil {
+		return nil, nil, err
+	}
+	ends := make([]int, len(ids))
+	for i := range ids {
+		ends[i] = int(int64(len(text)) * int64(i+1) / int64(len(ids)))
+	}
+	return ids, ends, nil
+}
+
+// findTools finds the text that the tool list adds, with the chat's own head and a short user turn.
+func (c *Counter) findTools(ctx context.Context, items []Item) error {
+	if len(c.tools) == 0 {
+		return nil
+	}
+	probe := []Item{{Message: turn.Message{Role: episode.User, Content: "a"}}}
+	key := "\x00"
+	if items[0].Message.Role == episode.System {
+		probe = append([]Item{items[0]}, probe...)
+		key = items[0].Message.Content
+	}
+	if c.toolsFor == key {
+		return nil
+	}
+	with, err := c.render(ctx, probe, c.tools, false)
+	if err != nil {
+		return err
+	}
+	without, err := c.render(ctx, probe, nil, false)
+	if err != nil {
+		return err
+	}
+	c.toolsText, c.toolsFor = "", key
+	if n := len(with) - len(without); n > 0 {
+		at := 0
+		for at < len(without) && with[at] == without[at] {
+			at++
+		}
+		c.toolsText = with[at : at+n]
+	}
+	return nil
+}
+
+// shapeOf names the order of roles and fields of messages: messages of one shape have one skeleton.
+func shapeOf(items []Item) string {
+	var b strings.Builder
+	for _, it := range items {
+		m := it.Message
+		fmt.Fprintf(&b, "%.1s%t%t%d;", m.Role, m.Content != "", m.Reasoning != "", len(m.Calls))
+	}
+	return b.String()
+}

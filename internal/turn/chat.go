@@ -1,0 +1,310 @@
+package turn
+
+import (
+	"fmt"
+
+	"sakur4/internal/digest"
+	"sakur4/internal/episode"
+)
+
+// sameMin is the least size in bytes of a result that may be replaced by a reference to an identical one: below it the reference is longer.
+const sameMin = 512
+
+// Chat is the rendered chat of one session, without its head: entries in prompt order, and what is needed to add the next episode legally.
+// It is not safe for concurrent use.
+type Chat struct {
+	Entries []*Entry
+	// Covered is the Seq of the last episode that was added.
+	Covered int64
+	// Pending are notes that wait for a message to be appended to: late results and system turns.
+	Pending []Note
+
+	esc   *Escaper
+	ids   map[string]bool          // rendered call ids in use
+	full  map[digest.Digest]*Entry // results rendered in full
+	group int64
+	open  *openCalls
+}
+
+// openCalls is the newest assistant turn with calls while results of it are missing.
+type openCalls struct {
+	entry *Entry
+	calls []episode.Call
+	done  []bool
+}
+
+// NewChat returns an empty chat whose recorded text is escaped by esc.
+func NewChat(esc *Escaper) *Chat {
+	return &Chat{esc: esc, ids: map[string]bool{}, full: map[digest.Digest]*Entry{}}
+}
+
+// Options are the decisions that the caller takes for a new episode.
+type Options struct {
+	// Reasoning sends an assistant turn's reasoning back.
+	Reasoning bool
+	// Trim is the most bytes of one episode that are rendered in full; 0 is no bound. A longer result is rendered as head, pointer and tail.
+	Trim int
+	// Exit is the exit status that a parser read in the result, "" if none.
+	Exit string
+	// Path is the path argument of the result's call, "" if none.
+	Path string
+}
+
+// Add renders the next episode of the record at the end of the chat, with the fixed messages that a legal order needs.
+// It returns the episode's own entry, or nil where the episode renders nothing or as a note.
+func (c *Chat) Add(rec *episode.Record, opt Options) *Entry {
+	if rec.Seq > c.Covered {
+		c.Covered = rec.Seq
+	}
+	e := &Entry{Kind: KindEpisode, Form: Full, Episode: rec.ID, Role: rec.Role, Seq: rec.Seq, Atom: rec.Seq}
+	switch rec.Role {
+	case episode.System:
+		text, _ := c.esc.Escape(Sent(rec.Content))
+		c.Pending = append(c.Pending, Note{ID: rec.ID, Kind: NoteSystem, Text: text, Ref: rec.ID})
+		return nil
+	case episode.User:
+		c.CloseOpen()
+		c.separate(episode.User)
+		c.group = rec.Seq
+		e.Group = rec.Seq
+	case episode.Assistant:
+		if Blank(rec) {
+			return nil
+		}
+		c.CloseOpen()
+		c.separate(episode.Assistant)
+		e.Group = c.group
+		e.Reasoning = opt.Reasoning && rec.Reasoning != ""
+		for i, call := range rec.Calls {
+			e.CallIDs = append(e.CallIDs, c.uniqueID(call.ID, rec.ID, i))
+		}
+		if len(rec.Calls) > 0 {
+			c.open = &openCalls{entry: e, calls: rec.Calls, done: make([]bool, len(rec.Calls))}
+		}
+	case episode.Tool:
+		if c.open == nil || c.open.entry.Episode != rec.CallEpisode || rec.CallIndex >= len(c.open.done) || c.open.done[rec.CallIndex] {
+			text, _ := c.esc.Escape(Sent(rec.Content))
+			if opt.Trim > 0 && len(text) > opt.Trim {
+				head, tail := headTail(text, opt.Trim*2/3, opt.Trim/3)
+				text = head + trimmed(rec.Role, rec.ID, source(rec, opt), len(text)-len(head)-len(tail)) + tail
+			}
+			c.Pending = append(c.Pending, Note{ID: rec.ID, Kind: NoteLateResult, Text: text,
+				Ref: fmt.Sprintf("Result of an interrupted call of %s, recorded as %s:", oneLine(rec.ToolName), rec.ID)})
+			return nil
+		}
+		c.open.done[rec.CallIndex] = true
+		e.Group, e.Atom, e.CallIndex = c.group, c.open.entry.Seq, rec.CallIndex
+		e.CallIDs = []string{c.open.entry.CallIDs[rec.CallIndex]}
+		e.Source = source(rec, opt)
+		if c.allDone() {
+			c.open = nil
+		}
+		if prev := c.full[rec.Digest]; prev != nil && len(rec.Content) >= sameMin {
+			e.Form, e.Ref = Same, prev.Episode
+		} else if opt.Trim > 0 && len(rec.Content) > opt.Trim {
+			e.Form, e.Head, e.Tail = Trimmed, opt.Trim*2/3, opt.Trim/3
+		}
+	}
+	e.Render(rec, c.esc)
+	c.push(e)
+	return e
+}
+
+// Retrim renders an episode's content as head, pointer and tail of at most bytes together.
+func (c *Chat) Retrim(e *Entry, rec *episode.Record, bytes int) {
+	e.Form, e.Head, e.Tail = Trimmed, bytes*2/3, bytes/3
+	if e.Source == (Source{}) {
+		e.Source = source(rec, Options{})
+	}
+	delete(c.full, e.Digest)
+	e.Render(rec, c.esc)
+}
+
+// Blank reports whether an assistant turn renders nothing: it has neither calls nor text.
+func Blank(rec *episode.Record) bool {
+	return rec.Role == episode.Assistant && len(rec.Calls) == 0 && !hasText(rec.Content)
+}
+
+func hasText(s string) bool {
+	for i := range len(s) {
+		switch s[i] {
+		case ' ', '\t', '\n', '\r':
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+func source(rec *episode.Record, opt Options) Source {
+	lines := 0
+	for i := range len(rec.Content) {
+		if rec.Content[i] == '\n' {
+			lines++
+		}
+	}
+	if n := len(rec.Content); n > 0 && rec.Content[n-1] != '\n' {
+		lines++
+	}
+	return Source{Tool: rec.ToolName, Path: opt.Path, Exit: opt.Exit, Bytes: len(rec.Content), Lines: lines, Tokens: rec.Tokens}
+}
+
+func (c *Chat) push(e *Entry) {
+	c.Entries = append(c.Entries, e)
+	c.note(e)
+}
+
+// note keeps the indexes over rendered entries.
+func (c *Chat) note(e *Entry) {
+	for _, id := range e.CallIDs {
+		c.ids[id] = true
+	}
+	if e.Result() && e.Form == Full {
+		c.full[e.Digest] = e
+	}
+}
+
+// separate puts the fixed message in front of the next turn of that role where the order needs one.
+func (c *Chat) separate(next episode.Role) {
+	last := episode.Role("")
+	if n := len(c.Entries); n > 0 {
+		last = c.Entries[n-1].Role
+	}
+	if f := filler(last, next); f != nil {
+		f.Group = c.group
+		c.push(f)
+	}
+}
+
+// filler returns the fixed message that must stand between two roles, nil if none.
+func filler(last, next episode.Role) *Entry {
+	var e *Entry
+	switch {
+	case next == episode.User && (last == episode.User || last == episode.Tool):
+		e = &Entry{Kind: KindNoReply, Form: Full, Role: episode.Assistant}
+	case next == episode.Assistant && (last == episode.Assistant || last == ""):
+		e = &Entry{Kind: KindContinue, Form: Full, Role: episode.User}
+	default:
+		return nil
+	}
+	e.Render(nil, nil)
+	return e
+}
+
+func (c *Chat) allDone() bool {
+	for _, d := range c.open.done {
+		if !d {
+			return false
+		}
+	}
+	return true
+}
+
+// OpenCalls returns the ids, as the model gave them, of the calls that have no result and are not interrupted.
+func (c *Chat) OpenCalls() []string {
+	if c.open == nil {
+		return nil
+	}
+	var ids []string
+	for i, d := range c.open.done {
+		if !d {
+			ids = append(ids, c.open.calls[i].ID)
+		}
+	}
+	return ids
+}
+
+// CloseOpen gives each open call the marked result of an interrupted one, for ever.
+func (c *Chat) CloseOpen() {
+	if c.open == nil {
+		return
+	}
+	o := c.open
+	c.open = nil
+	for i, d := range o.done {
+		if d {
+			continue
+		}
+		e := &Entry{Kind: KindSynthetic, Form: Full, Episode: o.entry.Episode, Role: episode.Tool, Seq: o.entry.Seq, Atom: o.entry.Seq,
+			Group: o.entry.Group, CallIndex: i, CallIDs: []string{o.entry.CallIDs[i]}, Source: Source{Tool: o.calls[i].Name}}
+		e.Render(nil, c.esc)
+		c.push(e)
+	}
+}
+
+// uniqueID returns the id under which a call is rendered: its own, unless that is empty or was rendered before in this chat.
+// The replacement has the same length where that is possible, since some templates check it.
+func (c *Chat) uniqueID(id, episodeID string, index int) string {
+	clean, _ := c.esc.Escape(Sent(id))
+	if clean != "" && !c.ids[clean] {
+		c.ids[clean] = true
+		return clean
+	}
+	n := min(max(len(id), 9), 32)
+	for salt := 0; ; salt++ {
+		u := digest.Fields("call", episodeID, id, fmt.Sprint(index), fmt.Sprint(salt)).String()[:n]
+		if !c.ids[u] {
+			c.ids[u] = true
+			return u
+		}
+	}
+}
+
+// Last returns the role of the last rendered message, "" for an empty chat.
+func (c *Chat) Last() episode.Role {
+	if len(c.Entries) == 0 {
+		return ""
+	}
+	return c.Entries[len(c.Entries)-1].Role
+}
+
+// Restore rebuilds a chat from its entries, already rendered. open are the records of assistant turns by episode id, asked for the last one only.
+func Restore(esc *Escaper, entries []*Entry, covered int64, lastCalls func(episodeID string) ([]episode.Call, error)) (*Chat, error) {
+	c := NewChat(esc)
+	c.Entries = entries
+	c.Covered = covered
+	for _, e := range entries {
+		c.note(e)
+		if e.Group > c.group {
+			c.group = e.Group
+		}
+		if e.Kind == KindEpisode && e.Role == episode.User {
+			c.group = e.Seq
+		}
+	}
+	// The last call atom is open where a result is missing and nothing but results followed it.
+	for i := len(entries) - 1; i >= 0; i-- {
+		e := entries[i]
+		if e.Role == episode.Tool {
+			continue
+		}
+		if e.Role != episode.Assistant || len(e.CallIDs) == 0 {
+			break
+		}
+		calls, err := lastCalls(e.Episode)
+		if err != nil {
+			return nil, err
+		}
+		o := &openCalls{entry: e, calls: calls, done: make([]bool, len(calls))}
+		for _, r := range entries[i+1:] {
+			if r.CallIndex < len(o.done) {
+				o.done[r.CallIndex] = true
+			}
+		}
+		c.open = o
+		if c.allDone() {
+			c.open = nil
+		}
+		break
+	}
+	return c, nil
+}
+
+// Messages returns the rendered messages of the entries from index from on.
+func (c *Chat) Messages(from int) []Message {
+	out := make([]Message, 0, len(c.Entries)-from)
+	for _, e := range c.Entries[from:] {
+		out = append(out, e.Message)
+	}
+	return out
+}
