@@ -1,0 +1,64 @@
+package symbolic
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"sakur4/internal/digest"
+	"sakur4/toolparse"
+)
+
+// MaxValueBytes bounds a fact's value. A longer one is cut between two characters and ends with the count of bytes that follow;
+// its hash still covers all of them. Values are there to be shown and compared, the whole bytes stay in the record.
+const MaxValueBytes = 4096
+
+func clip(s string) string {
+	if len(s) <= MaxValueBytes {
+		return strings.ToValidUTF8(s, "\ufffd")
+	}
+	n := MaxValueBytes
+	for n > MaxValueBytes-utf8.UTFMax && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return strings.ToValidUTF8(s[:n], "\ufffd") + "… [" + strconv.Itoa(len(s)-n) + " more bytes]"
+}
+
+// namePrefix returns the part of the qualified names that the call gives: tool name, "#" and 8 hexadecimal digits over the canonical arguments.
+// A file that the cortex read has no call; its path is part of the key already.
+func namePrefix(ev Evidence) string {
+	if ev.IsFile() {
+		return ""
+	}
+	arguments, ok := toolparse.CanonicalJSON(ev.Arguments())
+	if ok {
+		arguments = "json\n" + arguments
+	} else {
+		arguments = "raw\n" + ev.Arguments()
+	}
+	return ev.ToolName() + "#" + digest.Of(arguments).Short()
+}
+
+// uniquer gives equal names of a kind the suffixes #2, #3 … in source order, and never the name that another place has taken.
+type uniquer struct {
+	count map[string]int
+	taken map[string]bool
+}
+
+func (u *uniquer) unique(kind, name string) string {
+	if u.count == nil {
+		u.count, u.taken = map[string]int{}, map[string]bool{}
+	}
+	key := kind + " " + name
+	for {
+		u.count[key]++
+		unique, n := name, u.count[key]
+		if n > 1 {
+			unique += "#" + strconv.Itoa(n)
+		}
+		if k := kind + " " + unique; !u.taken[k] {
+			u.taken[k] = true
+			return unique
+		}
+	}
+}

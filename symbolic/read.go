@@ -1,0 +1,124 @@
+package symbolic
+
+import (
+	"fmt"
+	"strings"
+
+	"sakur4/toolparse"
+)
+
+// DefaultMax is how many facts [Read] returns where max is 0.
+const DefaultMax = 512
+
+// NoStructure is the summary of a result that no parser reads.
+const NoStructure = "no structure detected"
+
+// Reading is what [Read] found in a result.
+type Reading struct {
+	// Parser is the name of the parser, "" where none applied.
+	Parser string
+	// Summary says in a few words what was read.
+	Summary string
+	// Facts are at most as many as asked for, LeftOut counts the others.
+	Facts   []Fact
+	LeftOut int
+}
+
+// Read picks the parser of a result and returns its facts: the one that the tool's name asks for, and where the name says nothing or that
+// parser refuses, the one whose structure the bytes show. A command's exit code is read beside the structure of its output.
+// Prose gives no facts, no parser and the summary [NoStructure]. max 0 means [DefaultMax]. The zero evidence reads as prose.
+func Read(ev Evidence, max int) Reading { return DefaultTable().Read(ev, max) }
+
+// ReadWith reads the evidence with a parser of the caller's choice. Its errors are those of [Extract].
+func ReadWith(src FactSource, ev Evidence, max int) (Reading, error) {
+	facts, left, err := mint(src, ev, orDefault(max), nil)
+	if err != nil {
+		return Reading{Summary: NoStructure}, err
+	}
+	r := Reading{Parser: parserName(src), Facts: facts, LeftOut: left}
+	r.Summary = summary(r)
+	return r, nil
+}
+
+// Read is [Read] with the table t.
+func (t Table) Read(ev Evidence, max int) Reading {
+	max = orDefault(max)
+	src, _ := t.Lookup(ev.ToolName())
+	sniffed := false
+	for {
+		if src.kind != 0 {
+			if r, err := ReadWith(src, ev, max); err == nil && len(r.Facts)+r.LeftOut > 0 {
+				return withExit(r, ev, max)
+			}
+		}
+		if sniffed {
+			return Reading{Summary: NoStructure}
+		}
+		sniffed = true
+		var ok bool
+		if src, ok = Sniff(ev); !ok {
+			return Reading{Summary: NoStructure}
+		}
+	}
+}
+
+// withExit adds the exit code beside what else was read. It goes first, so that a large output does not crowd it out.
+func withExit(r Reading, ev Evidence, max int) Reading {
+	if r.Parser == ExitCode().String() || ev.FilePath() != "" {
+		return r
+	}
+	exit, err := Extract(ExitCode(), ev)
+	if err != nil {
+		return r
+	}
+	r.Facts = append(exit, r.Facts...)
+	if n := len(r.Facts) - max; n > 0 {
+		r.Facts, r.LeftOut = r.Facts[:max], r.LeftOut+n
+	}
+	r.Summary += ", exit code " + exit[0].Value()
+	return r
+}
+
+// Sniff returns the source whose structure the bytes show beyond doubt.
+func Sniff(ev Evidence) (FactSource, bool) {
+	if !ev.Valid() {
+		return FactSource{}, false
+	}
+	s := ev.Content()
+	if body := strings.TrimLeft(s, " \t\r\n\ufeff"); body != "" && (body[0] == '{' || body[0] == '[') && toolparse.JSON(s, nil) == nil {
+		return JSON(), true
+	}
+	// A file's content is nobody's exit code.
+	if _, err := toolparse.ExitCode(s); err == nil && ev.FilePath() == "" {
+		return ExitCode(), true
+	}
+	return FactSource{}, false
+}
+
+func orDefault(max int) int {
+	if max <= 0 {
+		return DefaultMax
+	}
+	return max
+}
+
+// parserName is the source's name without its argument.
+func parserName(src FactSource) string {
+	name, _, _ := strings.Cut(src.String(), ":")
+	return name
+}
+
+func summary(r Reading) string {
+	n := len(r.Facts) + r.LeftOut
+	if r.Parser == ExitCode().String() && n == 1 {
+		return "exit code " + r.Facts[0].Value()
+	}
+	s := fmt.Sprintf("%s: %d values", r.Parser, n)
+	if n == 1 {
+		s = r.Parser + ": 1 value"
+	}
+	if r.LeftOut > 0 {
+		s += fmt.Sprintf(", %d left out", r.LeftOut)
+	}
+	return s
+}

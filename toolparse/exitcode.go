@@ -1,0 +1,309 @@
+package toolparse
+
+import (
+	"strconv"
+	"strings"
+)
+
+// ExitStatus is the exit code of a command, as the tool that ran it states it.
+type ExitStatus struct {
+	// Code is the number; agents write -1 for a command that was killed or never ran.
+	Code int
+	// Raw is the number's text in the source, Offset where it begins, Line its line.
+	Raw          string
+	Offset, Line int
+	// Form is where the number stood: "line", "tag", "json" or "log".
+	Form string
+}
+
+// How sure a form is. A strong form is what a tool writes around a command's output; a weak one may as well be the output's own last line.
+type certainty int
+
+const (
+	weak certainty = iota + 1
+	strong
+)
+
+// ExitCode finds the exit code that a tool states about the command whose output src is. The forms are those that agents write: a line of its own at the
+// top ("Exit code 1", "Exit code: 1" in a block of labels, "<returncode>1</returncode>") or at the end ("Command exited with code 1",
+// "[Command finished with exit code 1]", "exit status 1", "make: *** [test] Error 2"), and a JSON object with a member such as "exit_code".
+// A number that prose or source text mentions is none, and two statements that contradict each other are none.
+//
+// It returns a [*SyntaxError] where nothing states a code: still running, timed out, aborted, or no command at all.
+func ExitCode(src string) (ExitStatus, error) {
+	p := &exitParser{src: src}
+	return p.run()
+}
+
+type exitParser struct {
+	src    string
+	looked int
+}
+
+func (p *exitParser) none(msg string) (ExitStatus, error) {
+	return ExitStatus{}, &SyntaxError{Parser: "exit_code", Offset: 0, Line: 1, Msg: msg}
+}
+
+func (p *exitParser) run() (ExitStatus, error) {
+	trimmed := strings.TrimLeft(p.src, " \t\r\n\ufeff")
+	if strings.HasPrefix(trimmed, "{") {
+		if st, ok, isJSON := p.json(); isJSON {
+			if ok {
+				return st, nil
+			}
+			return p.none("a JSON text without an exit code")
+		}
+	}
+	lines := p.borders()
+	head, headSure := p.head(lines.top)
+	tail, tailSure, clash := p.tail(lines.bottom)
+	if clash {
+		return p.none("two statements of the exit code contradict each other")
+	}
+	switch {
+	case headSure == 0 && tailSure == 0:
+		return p.none("nothing states an exit code")
+	case headSure > tailSure:
+		return p.located(head), nil
+	case tailSure > headSure:
+		return p.located(tail), nil
+	case head.Code != tail.Code:
+		return p.none("two statements of the exit code contradict each other")
+	}
+	return p.located(head), nil
+}
+
+func (p *exitParser) located(st ExitStatus) ExitStatus {
+	st.Line = 1 + strings.Count(p.src[:st.Offset], "\n")
+	return st
+}
+
+// How many lines a tool's own words may take at either end of a result, and how long such a line may be. The frames of known agents take up to 8 and 12 lines.
+const (
+	maxHeadLines   = 12
+	maxTailLines   = 16
+	maxStatusBytes = 400
+)
+
+// textLine is a line without its end, with the place where it begins.
+type textLine struct {
+	text string
+	at   int
+}
+
+type borderLines struct{ top, bottom []textLine }
+
+// borders returns the first lines from the top, and the last ones from the bottom up. Nothing between them is looked at.
+func (p *exitParser) borders() borderLines {
+	var b borderLines
+	for at := 0; at < len(p.src) && len(b.top) < maxHeadLines; {
+		end := strings.IndexByte(p.src[at:], '\n')
+		if end < 0 {
+			end = len(p.src) - at
+		}
+		p.looked += end + 1
+		b.top = append(b.top, textLine{strings.TrimSuffix(p.src[at:at+end], "\r"), at})
+		at += end + 1
+	}
+	for end := len(p.src); end > 0 && len(b.bottom) < maxTailLines; {
+		at := strings.LastIndexByte(p.src[:end], '\n') + 1
+		p.looked += end - at + 1
+		b.bottom = append(b.bottom, textLine{strings.TrimSuffix(p.src[at:end], "\r"), at})
+		end = at - 1
+	}
+	return b
+}
+
+// head reads the block that a tool writes in front of the output.
+func (p *exitParser) head(lines []textLine) (ExitStatus, certainty) {
+	var found ExitStatus
+	sure := certainty(0)
+	first := true
+	for _, l := range lines {
+		s := strings.TrimSpace(l.text)
+		if s == "" {
+			continue
+		}
+		if len(s) > maxStatusBytes {
+			break
+		}
+		if st, how := p.status(l); how == strong {
+			return st, strong
+		} else if how == weak && first {
+			// A weak line at the very top, such as "exit status 1", is the whole of a short output or nothing.
+			found, sure = st, weak
+		}
+		if first {
+			if st, ok := p.logLine(l); ok {
+				return st, strong
+			}
+			if st, ok := p.beforeOutput(lines); ok {
+				return st, strong
+			}
+		}
+		first = false
+		if !isElement(s) && !isLabel(s) && !isBracketed(s) {
+			break
+		}
+		if outputBegins(s) {
+			break
+		}
+	}
+	return found, sure
+}
+
+// beforeOutput finds a labelled code right above the line that announces the output, below a sentence or two of the tool's own.
+func (p *exitParser) beforeOutput(lines []textLine) (ExitStatus, bool) {
+	for i := 0; i+1 < len(lines); i++ {
+		if strings.TrimSpace(lines[i+1].text) != "Output:" {
+			continue
+		}
+		st, how := p.status(lines[i])
+		return st, how == strong
+	}
+	return ExitStatus{}, false
+}
+
+// tail reads the block that a tool writes behind the output, from the last line up.
+func (p *exitParser) tail(lines []textLine) (found ExitStatus, sure certainty, clash bool) {
+	blanks := 0
+	for _, l := range lines {
+		s := strings.TrimSpace(l.text)
+		if s == "" {
+			// One gap may part the tool's own lines; output lies behind it in all other cases.
+			if blanks++; blanks > 2 || sure == strong {
+				break
+			}
+			continue
+		}
+		if len(s) > maxStatusBytes {
+			break
+		}
+		st, how := p.status(l)
+		switch {
+		case how == 0:
+		case sure == 0:
+			found, sure = st, how
+		case how == strong && sure == strong && isBracketed(s) && st.Code != found.Code:
+			return found, sure, true
+		case how == strong && sure == weak:
+			found, sure = st, how
+		}
+		if how == 0 && !isTailFrame(s) {
+			break
+		}
+	}
+	return found, sure, false
+}
+
+// isTailFrame reports whether s may stand in a tool's closing block without being a code itself.
+func isTailFrame(s string) bool {
+	return isBracketed(s) || isLabel(s) || isElement(s) || strings.HasPrefix(s, "</") && strings.HasSuffix(s, ">") || s == "```"
+}
+
+func isBracketed(s string) bool {
+	return len(s) > 2 && (s[0] == '[' && s[len(s)-1] == ']' || s[0] == '(' && s[len(s)-1] == ')')
+}
+
+// isElement reports whether s is one XML element on one line, or an opening or closing tag.
+func isElement(s string) bool {
+	return len(s) > 2 && s[0] == '<' && s[len(s)-1] == '>'
+}
+
+// isLabel reports whether s is "Some words: value" with at most four words in front, or one of the unlabelled lines of a known frame.
+func isLabel(s string) bool {
+	i := strings.IndexByte(s, ':')
+	if i <= 0 || i > 40 || i+1 < len(s) && s[i+1] != ' ' {
+		return false
+	}
+	words := 1
+	for _, c := range []byte(s[:i]) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '-':
+		case c == ' ':
+			words++
+		default:
+			return false
+		}
+	}
+	return words <= 4
+}
+
+func outputBegins(s string) bool {
+	switch strings.ToLower(s) {
+	case "output:", "<output>", "<stdout>", "stdout:", "command output:", "code output:":
+		return true
+	}
+	return false
+}
+
+// json reads the exit code member of a JSON object: at the top, or in an object such as "metadata" just below it.
+func (p *exitParser) json() (st ExitStatus, ok, isJSON bool) {
+	var codes []ExitStatus
+	streams, bare := false, -1
+	jp := &jsonParser{src: p.src, line: 1, visit: func(v JSONValue) bool {
+		if v.Depth() == 0 || v.Depth() > 2 || !v.p.stack[0].object {
+			return true
+		}
+		outer := unquoteJSON(v.p.stack[0].key)
+		name := outer
+		if v.Depth() == 2 {
+			if !v.p.stack[1].object || !holdsStatus(outer) {
+				return true
+			}
+			name = unquoteJSON(v.p.stack[1].key)
+		}
+		switch strings.ToLower(name) {
+		case "stdout", "stderr":
+			streams = true
+		}
+		plain := strings.EqualFold(name, "code") || strings.EqualFold(name, "status") || strings.EqualFold(name, "exit")
+		if v.Kind != JSONNumber || !plain && !isCodeName(name) {
+			return true
+		}
+		n, err := strconv.ParseInt(v.Raw, 10, 64)
+		if err != nil || n > maxCode || n < minCode {
+			return true
+		}
+		if plain && !(strings.EqualFold(name, "exit") && v.Depth() == 2) {
+			bare = len(codes)
+		}
+		codes = append(codes, ExitStatus{Code: int(n), Raw: v.Raw, Offset: v.Offset, Line: v.Line, Form: "json"})
+		return true
+	}}
+	err := jp.run()
+	p.looked += jp.looked
+	if err != nil {
+		return ExitStatus{}, false, false
+	}
+	if bare >= 0 && !streams {
+		// "code" and "status" name an exit code only beside the streams of a process.
+		codes = append(codes[:bare:bare], codes[bare+1:]...)
+	}
+	if len(codes) == 0 {
+		return ExitStatus{}, false, true
+	}
+	for _, c := range codes[1:] {
+		if c.Code != codes[0].Code {
+			return ExitStatus{}, false, true
+		}
+	}
+	return codes[0], true, true
+}
+
+func holdsStatus(key string) bool {
+	switch strings.ToLower(key) {
+	case "metadata", "meta", "result", "output", "data", "details", "structuredcontent", "structured_content", "extra", "process":
+		return true
+	}
+	return false
+}
+
+// isCodeName reports whether a key or tag names an exit code by itself.
+func isCodeName(name string) bool {
+	switch strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(name)) {
+	case "exitcode", "returncode", "exitstatus", "bashexitcode", "commandexitcode", "processexitcode":
+		return true
+	}
+	return false
+}
