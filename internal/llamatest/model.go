@@ -48,6 +48,9 @@ type Model struct {
 	Context int
 	// SlidingWindow is the window of a Sliding model in tokens; 0 means DefaultSlidingWindow. A Full model ignores it.
 	SlidingWindow int
+	// Layers is the number of layers; 0 means 2. One is twice as fast on long prompts, but its keys and values do not depend on what stands
+	// before, so a shifted cache would be exact, which it is not with real models.
+	Layers int
 	// Seed of the weights.
 	Seed uint64
 }
@@ -65,6 +68,9 @@ func (m Model) withDefaults() Model {
 	if m.Context == 0 {
 		m.Context = DefaultContext
 	}
+	if m.Layers == 0 {
+		m.Layers = 2
+	}
 	if m.SlidingWindow == 0 {
 		m.SlidingWindow = DefaultSlidingWindow
 	}
@@ -73,10 +79,9 @@ func (m Model) withDefaults() Model {
 
 // The size of the network. Attention over long prompts dominates, so there is a single narrow head.
 const (
-	layers  = 2
 	width   = 64
 	hidden  = 64
-	headDim = 32
+	headDim = 16
 )
 
 // marks are texts that are control tokens of a model if its template uses them.
@@ -116,7 +121,7 @@ func WriteModel(w io.Writer, m Model) error {
 	f.setUint32(arch+".vocab_size", len(v.tokens))
 	f.setUint32(arch+".context_length", m.Context)
 	f.setUint32(arch+".embedding_length", width)
-	f.setUint32(arch+".block_count", layers)
+	f.setUint32(arch+".block_count", m.Layers)
 	f.setUint32(arch+".feed_forward_length", hidden)
 	f.setUint32(arch+".attention.head_count", 1)
 	f.setUint32(arch+".attention.head_count_kv", 1)
@@ -157,7 +162,7 @@ func ModelFile(path string, m Model) (err error) {
 
 func tensors(m Model, v *vocabulary) []ggufTensor {
 	list := []ggufTensor{embedding(m, v), ones("output_norm.weight", width)}
-	for i := range layers {
+	for i := range m.Layers {
 		name := func(s string) string { return fmt.Sprintf("blk.%d.%s.weight", i, s) }
 		list = append(list,
 			ones(name("attn_norm"), width),

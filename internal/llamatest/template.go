@@ -34,9 +34,10 @@ const toolList = `
 
 You may call these functions:
 <tools>
-{%- for tool in tools %}
-{{ tool | tojson }}
-{%- endfor %}
+{%- for tool in tools -%}
+{{- '\n' + (tool | tojson) -}}
+{%- endfor -%}
+{{- '\n' -}}
 </tools>
 
 Write a call as <tool_call>{"name": ..., "arguments": ...}</tool_call>.
@@ -47,10 +48,9 @@ Write a call as <tool_call>{"name": ..., "arguments": ...}</tool_call>.
 const calls = `
 {%- macro calls(message) -%}
 {%- if message.tool_calls -%}
-{%- for call in message.tool_calls %}
-<tool_call>
-{"name": "{{ call.function.name }}", "arguments": {{ call.function.arguments if call.function.arguments is string else call.function.arguments | tojson }}}
-</tool_call>
+{%- for call in message.tool_calls -%}
+{%- set arguments = call.function.arguments if call.function.arguments is string else call.function.arguments | tojson -%}
+{{- ('\n' if message.content or not loop.first else '') + '<tool_call>\n{"name": "' + call.function.name + '", "arguments": ' + arguments + '}\n</tool_call>' -}}
 {%- endfor -%}
 {%- endif -%}
 {%- endmacro -%}
@@ -149,7 +149,8 @@ const ToolInUser = head + order + `
 {%- endfor -%}
 ` + tail
 
-// NoSystem knows no system role and raises on one. User and model take turns; tool results count as the user's turn, consecutive ones in one.
+// NoSystem knows no system role and raises on one; llama-server notices when it loads the template and moves a system message at the start into the first
+// user message. User and model take turns; tool results count as the user's turn, consecutive ones in one.
 // It renders no tool list.
 const NoSystem = calls + `
 {%- set ns = namespace(start=0) -%}

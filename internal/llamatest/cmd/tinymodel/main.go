@@ -29,6 +29,7 @@ func run() error {
 		template = flag.String("template", "chatml", "chat template: "+strings.Join(names, ", ")+", or @FILE")
 		context  = flag.Int("context", llamatest.DefaultContext, "context in tokens")
 		window   = flag.Int("window", llamatest.DefaultSlidingWindow, "sliding window in tokens")
+		layers   = flag.Int("layers", 2, "number of layers")
 		seed     = flag.Uint64("seed", 0, "seed of the weights")
 	)
 	flag.Parse()
@@ -49,6 +50,6 @@ func run() error {
 	}
 	return llamatest.ModelFile(*out, llamatest.Model{
 		Arch: llamatest.Arch(*arch), Vocab: llamatest.Vocab(*vocab), Template: text,
-		Context: *context, SlidingWindow: *window, Seed: *seed,
+		Context: *context, SlidingWindow: *window, Layers: *layers, Seed: *seed,
 	})
 }
