@@ -8,7 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"sakur4/internal/llamatest"
+	"sakur4/internal/tokens"
 )
 
 func TestMain(m *testing.M) { os.Exit(llamatest.Main(m)) }
@@ -122,6 +125,43 @@ func TestControlTokens(t *testing.T) {
 			t.Errorf("tokenize(%q) = %v, %v, want %d tokens", c.text, got.Tokens, err, c.want)
 		}
 	}
+}
+
+// TestRealVocabulary shows that the server's tokens of the large vocabularies are those of our own encodings.
+func TestRealVocabulary(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped: writes large models")
+	}
+	t.Parallel()
+	for vocab, encoding := range map[llamatest.Vocab]*tokens.Encoding{llamatest.CL100k: tokens.CL100k(), llamatest.O200k: tokens.O200k()} {
+		t.Run(string(vocab), func(t *testing.T) {
+			s := llamatest.Start(t, llamatest.Options{Model: llamatest.Model{Vocab: vocab}})
+			for _, text := range texts {
+				_, reply, err := s.Do(t.Context(), http.MethodPost, "/tokenize",
+					map[string]any{"content": text, "add_special": false, "parse_special": true})
+				var got struct{ Tokens []int32 }
+				if err == nil {
+					err = json.Unmarshal(reply, &got)
+				}
+				if diff := cmp.Diff(encoding.Encode(text), got.Tokens); err != nil || diff != "" {
+					t.Errorf("tokenize(%q): %v (-ours +server):\n%s", text, err, diff)
+				}
+			}
+		})
+	}
+}
+
+// texts are what agents' prompts are made of.
+var texts = []string{
+	"You're reading it'll, WE'VE 1234567 tokens.",
+	"func main() {\n\tfmt.Println(\"hi\")\n}\n",
+	"a\n\n\n    b\n  \n\t\n c  ",
+	"\n \n  \n",
+	`{"path": "internal/store/open.go", "lines": [1, 20], "ok": true}`,
+	"naïve façade – “quoted” … 日本語のテキスト 한국어 😀👩‍👩‍👧 ",
+	"camelCaseWord HTTPServer snake_case_word SCREAMING-CASE",
+	"--- a/x.go\n+++ b/x.go\n@@ -1,2 +1,2 @@\n-old\n+new\n",
+	"\r\nwindows\r\n\r\n",
 }
 
 // TestRestart shows that a restarted server keeps its address and slot files and has empty slots.

@@ -3,6 +3,8 @@ package llamatest
 import (
 	"fmt"
 	"strings"
+
+	"sakur4/internal/tokens"
 )
 
 // The values of tokenizer.ggml.token_type that the writer needs.
@@ -14,14 +16,14 @@ const (
 // vocabulary is a byte-level BPE vocabulary in the form that GGUF holds.
 type vocabulary struct {
 	pre    string   // which splitter llama.cpp uses before merging
-	tokens []string // in the printable form of byteText
+	tokens []string // in the printable form of tokens.GPT2
 	types  []int32
 	merges []string // "left right", earliest first
 	loud   []bool   // tokens that the model prefers in its replies: printable ASCII
 }
 
 func (v *vocabulary) add(raw string) {
-	v.tokens = append(v.tokens, byteText(raw))
+	v.tokens = append(v.tokens, tokens.GPT2(raw))
 	v.types = append(v.types, tokenNormal)
 	v.loud = append(v.loud, printable(raw))
 }
@@ -48,29 +50,6 @@ func printable(raw string) bool {
 	return true
 }
 
-// byteText maps raw bytes to the printable characters that byte-level BPE vocabularies are written with: a byte that is printable
-// in Latin-1 stands for itself, the others follow from U+0100 on, in order.
-func byteText(raw string) string {
-	var b strings.Builder
-	for i := range len(raw) {
-		b.WriteRune(byteRune(raw[i]))
-	}
-	return b.String()
-}
-
-func byteRune(c byte) rune {
-	switch {
-	case c >= '!' && c <= '~', c >= 0xA1 && c <= 0xAC, c >= 0xAE:
-		return rune(c)
-	case c <= ' ':
-		return 0x100 + rune(c)
-	case c <= 0xA0: // 0x7F to 0xA0 follow the 33 bytes up to the space
-		return 0x100 + 33 + rune(c-0x7F)
-	default: // 0xAD, the soft hyphen
-		return 0x100 + 67
-	}
-}
-
 // commonPieces are merged to single tokens in the small vocabulary, so that counts are not bytes and token borders fall inside words, as
 // with real vocabularies. The double newline matters: a reply that begins with a newline then merges with the header's.
 var commonPieces = []string{
@@ -95,7 +74,7 @@ func byteVocabulary() vocabulary {
 	for _, piece := range commonPieces {
 		for n := 2; n <= len(piece); n++ {
 			if left, right := piece[:n-1], piece[n-1:n]; !merged[piece[:n]] {
-				v.merges = append(v.merges, byteText(left)+" "+byteText(right))
+				v.merges = append(v.merges, tokens.GPT2(left)+" "+tokens.GPT2(right))
 				merged[piece[:n]] = true
 			}
 			if !known[piece[:n]] {
@@ -107,11 +86,27 @@ func byteVocabulary() vocabulary {
 	return v
 }
 
+// encodingVocabulary holds the ordinary tokens of e under their own ids. pre names the splitter of llama.cpp that follows the same rules.
+func encodingVocabulary(e *tokens.Encoding, pre string) vocabulary {
+	v := vocabulary{pre: pre}
+	for _, raw := range e.Tokens() {
+		v.add(raw)
+	}
+	for left, right := range e.Merges() {
+		v.merges = append(v.merges, v.tokens[left]+" "+v.tokens[right])
+	}
+	return v
+}
+
 // vocabularyOf builds the vocabulary that a model names.
 func vocabularyOf(vocab Vocab) (vocabulary, error) {
 	switch vocab {
 	case Bytes:
 		return byteVocabulary(), nil
+	case CL100k:
+		return encodingVocabulary(tokens.CL100k(), "llama-bpe"), nil
+	case O200k:
+		return encodingVocabulary(tokens.O200k(), "gpt-4o"), nil
 	default:
 		return vocabulary{}, fmt.Errorf("llamatest: unknown vocabulary %q", vocab)
 	}
