@@ -76,7 +76,8 @@ type Template struct {
 	PreservesReasoning bool
 	// TemplateKwargs is the chat_template_kwargs object that asks for preserved reasoning; nil if none is needed.
 	TemplateKwargs json.RawMessage
-	// UserHeader is the text that opens a user message, such as "<|im_start|>user\n"; "" is unknown.
+	// UserHeader is the text that opens a user message, such as "<|im_start|>user"; "" is unknown. It ends before white space, which may merge
+	// with the message into one token.
 	UserHeader string
 	// ControlTexts are the texts that the tokenizer reads as control tokens or the template as marks, such as "<|im_end|>", longest first.
 	ControlTexts []string

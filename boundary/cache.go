@@ -1,14 +1,56 @@
 package boundary
 
+import (
+	"fmt"
+	"slices"
+
+	"sakur4/internal/digest"
+)
+
 // Cache models the prompt cache of one slot of a llama.cpp server. It is a plain state machine: tell it each prompt that the server
-// processed and it predicts what the next one reuses.
+// processed, and it predicts what the next one reuses.
+//
+// The rules are the server's own. With full attention ([AnyToken]) the longest common prefix is reused. With [Points] the server can rewind only to
+// a checkpoint, which it writes and forgets by the rules in checkpoint.go. What is not known is assumed in the direction of less reuse.
 //
 // Make one with [NewCache] or [RestoreCache]; the zero value is not usable. It must not be used by two goroutines at once.
-type Cache struct{ p Profile }
+type Cache struct {
+	p    Profile
+	rule CheckpointRule
+	// held are the tokens known to be in the slot. The first prompted of them are the last prompt; reply more follow whose ids are not known.
+	held            []int32
+	prompted, reply int
+	// list are the checkpoints in the order in which they were made; low is the oldest position that the windowed part still holds.
+	list []Checkpoint
+	low  int
+	// task counts prompts: a checkpoint of an earlier prompt may be thinned out.
+	task int
 
-// Reuse is a prediction for one prompt, in tokens.
+	last    accepted
+	lessRow int
+	// lessAtAppend says that the newest mismatch was at an append, where the checkpoint rule plays no part.
+	lessAtAppend bool
+	distrust     bool
+	confirmed    []Checkpoint
+	// sealed is the state that Hold must match; its digest is "" when nothing is missing.
+	sealed CacheState
+}
+
+// accepted is what [Cache.Observe] needs to process the last prompt again from where the server really started.
+type accepted struct {
+	valid  bool
+	append bool
+	list   []Checkpoint
+	low    int
+	// before is the number of tokens in the slot before, reply how many of them have unknown ids.
+	before, reply int
+	reuse         Reuse
+	users         []int
+}
+
+// Reuse is a prediction for one prompt, in tokens. The zero value predicts that nothing is reused of a slot that holds nothing.
 type Reuse struct {
-	// Common is the longest common prefix of the prompt with what the slot holds.
+	// Common is the longest common prefix of the prompt with what the slot is known to hold.
 	Common int
 	// Reused is how much of the prompt is not processed again, moved tokens included.
 	Reused int
@@ -20,51 +62,218 @@ type Reuse struct {
 	Held bool
 }
 
-// Mismatch is the difference between a prediction and a measurement. The zero value says that the server did as predicted.
-type Mismatch struct {
-	// Predicted and Measured are the reused tokens; both 0 in the zero value.
-	Predicted, Measured int
-	// InARow counts the mismatches in a row in which the server reused less than predicted, this one included.
-	InARow int
-	// Distrust says that the cache now uses only points that a measurement has confirmed.
-	Distrust bool
-	// Reason says it in words.
-	Reason string
+// NewCache returns the model of an empty slot of a server with profile p.
+func NewCache(p Profile) *Cache {
+	c := &Cache{p: p}
+	if p.Rule != nil {
+		c.rule = *p.Rule
+	}
+	c.rule = c.rule.WithDefaults()
+	return c
 }
 
-// CacheState is the small, storable state of a [Cache]. The tokens are not part of it.
+// Reset empties the slot: the server restarted, or the slot was erased or taken. What was learned about the server stays.
+func (c *Cache) Reset() {
+	c.held, c.prompted, c.reply, c.list, c.low = nil, 0, 0, nil, 0
+	c.confirmed, c.last, c.sealed = nil, accepted{}, CacheState{}
+}
+
+// Predict says what the server reuses of prompt, without changing the cache. nCacheReuse is the request's n_cache_reuse in tokens, 0 for none.
+func (c *Cache) Predict(prompt []int32, nCacheReuse int) Reuse {
+	r, _ := c.predict(prompt, nCacheReuse)
+	return r
+}
+
+// isAppend reports whether a prompt of total tokens with that common prefix goes on from all that the slot is known to hold.
+func (c *Cache) isAppend(common, total int) bool {
+	return common > 0 && common == len(c.held) && (c.reply == 0 || total > common)
+}
+
+// predict also returns how the server finds its place, for Accept.
+func (c *Cache) predict(prompt []int32, nCacheReuse int) (Reuse, rewound) {
+	if c.sealed.Digest != "" {
+		return Reuse{Held: true}, rewound{}
+	}
+	r := Reuse{Common: common(c.held, prompt), Held: len(c.held) > 0}
+	if r.Common == 0 {
+		return r, rewound{}
+	}
+	grows := c.isAppend(r.Common, len(prompt))
+	at := rewound{next: r.Common, past: r.Common}
+	switch c.kind() {
+	case AnyToken, Unknown:
+		if grows && len(prompt) > r.Common {
+			// The reply is likely to be in the prompt as it was generated.
+			at.past = min(r.Common+c.reply, len(prompt)-1)
+		}
+		if c.p.Geometry.Shift && nCacheReuse > 0 && !c.distrust {
+			r.Shifted = shifted(c.held, prompt, r.Common, nCacheReuse)
+			at.past = r.Common + r.Shifted
+		}
+		r.Reused = r.Common + r.Shifted
+	case Points:
+		next := r.Common
+		if grows {
+			next = min(r.Common+c.reply, len(prompt))
+		}
+		at = c.rewind(next, next < len(prompt))
+		r.Reused, r.Checkpoint = min(at.past, r.Common), at.point
+	case Blocks:
+		r.Reused = c.p.Geometry.Rewind(r.Common)
+		at.past, r.Checkpoint = r.Reused, r.Reused
+	}
+	if c.distrust && !grows {
+		r.Reused = c.newestConfirmed(r.Common)
+		r.Checkpoint, r.Shifted = r.Reused, 0
+		at = rewound{next: r.Reused, past: r.Reused, point: r.Reused}
+	}
+	r.Reused = max(min(r.Reused, len(prompt)-1), 0)
+	at.past = max(min(at.past, len(prompt)-1), 0)
+	return r, at
+}
+
+// kind is the geometry's kind as it is used now.
+func (c *Cache) kind() Kind { return c.p.Geometry.Kind }
+
+// shifted returns how many tokens of prompt behind its first skip are found in held, in order, in runs of at least n, as the server looks for them.
+func shifted(held, prompt []int32, skip, n int) int {
+	total := 0
+	for h, p := skip, skip; h < len(held) && p < len(prompt); {
+		run := common(held[h:], prompt[p:])
+		if run >= n {
+			total += run
+			h += run
+			p += run
+		} else {
+			h++
+		}
+	}
+	return total
+}
+
+// Accept records that the server processed prompt. users are the ascending token positions at which user messages start in it ([UserStarts]);
+// nCacheReuse is the request's n_cache_reuse. The slices are not kept.
+func (c *Cache) Accept(prompt []int32, users []int, nCacheReuse int) {
+	if len(prompt) == 0 {
+		return
+	}
+	r, at := c.predict(prompt, nCacheReuse)
+	c.last = accepted{
+		valid: true, append: c.isAppend(r.Common, len(prompt)), list: slices.Clone(c.list), low: c.low,
+		before: len(c.held) + c.reply, reply: c.reply, reuse: r, users: slices.Clone(users),
+	}
+	c.sealed = CacheState{}
+	c.task++
+	c.held = append(c.held[:0:0], prompt...)
+	c.prompted, c.reply = len(prompt), 0
+	c.process(at)
+}
+
+// Generated records reply tokens that the server evaluated and so appended to the slot: all but the last one, which is sampled and not evaluated.
+// An engine that does not know them calls [Cache.GeneratedCount].
+func (c *Cache) Generated(tokens []int32) {
+	if c.reply > 0 {
+		// Behind unknown tokens nothing can be compared.
+		c.GeneratedCount(len(tokens))
+		return
+	}
+	c.held = append(c.held, tokens...)
+	c.grow()
+}
+
+// GeneratedCount records that the server appended n reply tokens whose ids are not known.
+func (c *Cache) GeneratedCount(n int) {
+	c.reply += max(n, 0)
+	c.grow()
+}
+
+// Geometry returns the geometry with the rewind points that survive now: [Resolve] over it says what [Cache.Predict] says of a shortened prompt.
+func (c *Cache) Geometry() Geometry {
+	g := c.p.Geometry
+	g.Points = nil
+	if c.distrust {
+		g = Geometry{Kind: Points}
+		for _, p := range c.confirmed {
+			g.Points = append(g.Points, p.Tokens)
+		}
+		if n := len(c.held); n > 0 {
+			g.Points = append(g.Points, n)
+		}
+	} else if g.Kind == Points {
+		g.Points, g.Tail = c.points()
+	}
+	slices.Sort(g.Points)
+	g.Points = slices.Compact(g.Points)
+	return g
+}
+
+// CacheState is the small, storable state of a [Cache]. The tokens are not part of it. The zero value is an empty slot.
 type CacheState struct {
 	// Held is the number of tokens of the last prompt, Digest their digest.
 	Held   int    `json:"held"`
 	Digest string `json:"digest,omitempty"`
+	// Reply is how many tokens the slot holds behind them.
+	Reply int `json:"reply,omitempty"`
+	// Low is the oldest position that the windowed part of the cache holds.
+	Low int `json:"low,omitempty"`
+	// Task counts the prompts of the slot.
+	Task int `json:"task,omitempty"`
+	// Checkpoints are in the order in which they were made.
+	Checkpoints []Checkpoint `json:"checkpoints,omitempty"`
+	// Less counts the mismatches in a row, Distrust and Confirmed hold what was learned from them.
+	Less      int          `json:"less,omitempty"`
+	Distrust  bool         `json:"distrust,omitempty"`
+	Confirmed []Checkpoint `json:"confirmed,omitempty"`
 }
 
-// NewCache returns the model of an empty slot of a server with profile p.
-func NewCache(p Profile) *Cache { return &Cache{p: p} }
-
-// RestoreCache returns the cache that s describes. Until [Cache.Hold] gives it the tokens again it predicts nothing reused.
-func RestoreCache(p Profile, s CacheState) *Cache { return &Cache{p: p} }
-
-// Hold gives a restored cache the tokens of the last prompt again. It is an error if they are not those that the state was taken with.
-func (c *Cache) Hold(tokens []int32) error { return nil }
-
 // State returns the storable state.
-func (c *Cache) State() CacheState { return CacheState{} }
+func (c *Cache) State() CacheState {
+	if c.sealed.Digest != "" {
+		return c.sealed
+	}
+	s := CacheState{
+		Held: c.prompted, Reply: len(c.held) - c.prompted + c.reply, Low: c.low, Task: c.task, Checkpoints: slices.Clone(c.list),
+		Less: c.lessRow, Distrust: c.distrust, Confirmed: slices.Clone(c.confirmed),
+	}
+	if s.Held > 0 {
+		s.Digest = tokensDigest(c.held[:c.prompted])
+	}
+	return s
+}
 
-// Reset empties the slot: the server restarted, or the slot was erased or taken.
-func (c *Cache) Reset() {}
+// RestoreCache returns the cache that s describes. Until [Cache.Hold] gives it the tokens again it predicts that nothing is reused.
+func RestoreCache(p Profile, s CacheState) *Cache {
+	c := NewCache(p)
+	c.reply, c.low, c.task, c.list = s.Reply, s.Low, s.Task, slices.Clone(s.Checkpoints)
+	c.lessRow, c.distrust, c.confirmed = s.Less, s.Distrust, slices.Clone(s.Confirmed)
+	if s.Digest != "" {
+		c.sealed = s
+	}
+	return c
+}
 
-// Predict says what the server reuses of prompt, without changing the cache. nCacheReuse is the request's n_cache_reuse, 0 for none.
-func (c *Cache) Predict(prompt []int32, nCacheReuse int) Reuse { return Reuse{} }
+// Hold gives a restored cache the tokens of the last prompt again. It is an error if they are not those that the state was taken with; the cache
+// is then unchanged. A cache that misses no tokens refuses them likewise unless they are its own.
+func (c *Cache) Hold(tokens []int32) error {
+	want, n := c.sealed.Digest, c.sealed.Held
+	if want == "" {
+		if c.prompted == len(tokens) && equal(c.held[:c.prompted], tokens) {
+			return nil
+		}
+		return fmt.Errorf("boundary: the cache holds other tokens than the %d given", len(tokens))
+	}
+	if got := tokensDigest(tokens); len(tokens) != n || got != want {
+		return fmt.Errorf("boundary: %d tokens with digest %.8s are not the %d with digest %.8s that the cache held", len(tokens), got, n, want)
+	}
+	c.sealed = CacheState{}
+	c.held, c.prompted = slices.Clone(tokens), len(tokens)
+	return nil
+}
 
-// Accept records that the server processed prompt. users are the ascending token positions at which user messages start in it ([UserStarts]).
-func (c *Cache) Accept(prompt []int32, users []int, nCacheReuse int) {}
-
-// Generated records reply tokens that the server appended to the slot. An engine that does not know them leaves the call out.
-func (c *Cache) Generated(tokens []int32) {}
-
-// Observe compares the prediction for the last accepted prompt with the measured count of reused tokens, and corrects the cache.
-func (c *Cache) Observe(predicted, measured int) Mismatch { return Mismatch{} }
-
-// Geometry returns the geometry with the rewind points that survive now.
-func (c *Cache) Geometry() Geometry { return c.p.Geometry }
+func tokensDigest(tokens []int32) string {
+	b := make([]byte, 0, 4*len(tokens))
+	for _, t := range tokens {
+		b = append(b, byte(t), byte(t>>8), byte(t>>16), byte(t>>24))
+	}
+	return digest.OfBytes(b).String()
+}

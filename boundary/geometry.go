@@ -38,6 +38,9 @@ type Geometry struct {
 	Kind Kind
 	// Points are the known rewind points in ascending order, in tokens reusable. Only with [Points].
 	Points []int
+	// Tail is the position from which on every token is a rewind point too, because the attention window before it is still held;
+	// 0 for none. Only with [Points].
+	Tail int
 	// Block is the distance of rewind points in tokens, Min the first of them. Only with [Blocks].
 	Block, Min int
 	// Shift says that the server can move kept tokens behind a deleted run instead of recomputing them (llama.cpp's n_cache_reuse).
@@ -57,4 +60,34 @@ type CheckpointRule struct {
 	Ubatch int
 	// Window is the model's attention window in tokens; 0 where it has none (recurrent) or it is unknown.
 	Window int
+	// Cells is how many tokens the windowed part of the cache holds; 0 means Window + Ubatch, rounded up to a multiple of 256, as a server with
+	// one slot has it. It is larger where several slots share one cache.
+	Cells int
+}
+
+// The settings of a llama-server that was started without any of its own.
+const (
+	// DefaultSpacing is the least distance of kept checkpoints in tokens (-cms).
+	DefaultSpacing = 8192
+	// DefaultCheckpoints is how many checkpoints a slot keeps (-ctxcp).
+	DefaultCheckpoints = 32
+	// DefaultUbatch is the physical batch in tokens (-ub).
+	DefaultUbatch = 512
+)
+
+// WithDefaults returns the rule with the server's defaults in place of zero fields. Window stays as it is.
+func (r CheckpointRule) WithDefaults() CheckpointRule {
+	if r.Spacing == 0 {
+		r.Spacing = DefaultSpacing
+	}
+	if r.Max == 0 {
+		r.Max = DefaultCheckpoints
+	}
+	if r.Ubatch == 0 {
+		r.Ubatch = DefaultUbatch
+	}
+	if r.Cells == 0 && r.Window > 0 {
+		r.Cells = (r.Window + r.Ubatch + 255) / 256 * 256
+	}
+	return r
 }

@@ -1,42 +1,15 @@
 package boundary
 
-// Verdict says how well a cut fits the server's cache. The zero value is invalid.
-type Verdict int
-
-// The members of [Verdict].
-const (
-	// Aligned: the server can rewind to exactly the cut; nothing kept is prefilled again.
-	Aligned Verdict = iota + 1
-	// Snapped: the newest rewind point lies before the cut, within the tolerance.
-	Snapped
-	// PartialReuse: the newest rewind point lies farther before the cut than the tolerance.
-	PartialReuse
-	// FullRePrefill: nothing of the held prompt can be reused.
-	FullRePrefill
+import (
+	"fmt"
+	"slices"
 )
 
-// CacheStatus says what became of the cache on one request. The zero value is [StatusUnknown].
-type CacheStatus int
-
-// The members of [CacheStatus].
-const (
-	// StatusUnknown: no cached count was reported, or none is expected to be.
-	StatusUnknown CacheStatus = iota
-	// StatusCold: nothing of this session was held: the first request, a restart, a slot taken by another.
-	StatusCold
-	// StatusFullRePrefill: a prompt of this session was held and nothing of it was reused.
-	StatusFullRePrefill
-	// StatusPartialReuse: anything was reused, appended turns included.
-	StatusPartialReuse
-	// StatusWarmRestored: the first reuse after a saved slot was restored.
-	StatusWarmRestored
-)
-
-// DefaultSnapTolerance is how many tokens a rewind point may lie before a cut and still count as [Snapped]: one physical batch of a llama.cpp server,
-// which is what it costs at most to prefill them again in one step.
+// DefaultSnapTolerance is how many tokens a rewind point may lie before a cut and still count as [Snapped]: one physical batch of a llama.cpp
+// server, the most that it prefills in one step.
 const DefaultSnapTolerance = 512
 
-// Plan is the arithmetic of one cut. All counts are in tokens.
+// Plan is the arithmetic of one cut. All counts are in tokens. The zero value is no plan.
 type Plan struct {
 	// Verdict is how well the cut fits.
 	Verdict Verdict `json:"verdict"`
@@ -56,8 +29,83 @@ type Plan struct {
 }
 
 // Resolve says what a server of geometry g reuses of a prompt of total tokens whose first changed token is at cut.
-// A tolerance of 0 or less means [DefaultSnapTolerance]. At least one token is always evaluated.
-func Resolve(g Geometry, cut, total, tolerance int) Plan { return Plan{} }
+// A tolerance of 0 or less means [DefaultSnapTolerance]. A cut outside the prompt is moved to its nearer end.
+//
+// At least one token is always evaluated: Reused is at most total−1. An unknown geometry counts as one that can rewind to any token,
+// until measurements say otherwise.
+func Resolve(g Geometry, cut, total, tolerance int) Plan {
+	if tolerance <= 0 {
+		tolerance = DefaultSnapTolerance
+	}
+	total = max(total, 0)
+	cut = min(max(cut, 0), total)
+	point := g.Rewind(cut)
+	p := Plan{Cut: cut, Checkpoint: point, Total: total, Status: StatusPartialReuse}
+	p.Reused = max(min(point, total-1), 0)
+	p.Prefilled = total - p.Reused
+	if p.Reused == 0 {
+		p.Verdict, p.Status, p.Checkpoint = FullRePrefill, StatusFullRePrefill, 0
+	} else {
+		p.Snap = cut - point
+		switch {
+		case p.Snap == 0:
+			p.Verdict = Aligned
+		case p.Snap <= tolerance:
+			p.Verdict = Snapped
+		default:
+			p.Verdict = PartialReuse
+		}
+	}
+	p.Reason = p.words(g.Kind)
+	return p
+}
 
-// Rewind returns the newest position at or before pos to which the geometry can rewind, 0 if there is none.
-func (g Geometry) Rewind(pos int) int { return 0 }
+// words writes the arithmetic out.
+func (p Plan) words(k Kind) string {
+	point := "rewind point"
+	switch k {
+	case Points:
+		point = "checkpoint"
+	case Blocks:
+		point = "block border"
+	}
+	paid := fmt.Sprintf("%d of %d tokens prefilled", p.Prefilled, p.Total)
+	switch {
+	case p.Verdict == Aligned:
+		return fmt.Sprintf("cut at %d is a %s; %s", p.Cut, point, paid)
+	case p.Verdict == Snapped:
+		return fmt.Sprintf("snapped %d tokens back onto a %s at %d; %s", p.Snap, point, p.Checkpoint, paid)
+	case p.Verdict == PartialReuse:
+		return fmt.Sprintf("newest %s before the cut at %d is %d, %d tokens back; %s", point, p.Cut, p.Checkpoint, p.Snap, paid)
+	case p.Cut == 0:
+		return "the first token changed; " + paid
+	}
+	return fmt.Sprintf("no %s at or before the cut at %d; %s", point, p.Cut, paid)
+}
+
+// Rewind returns the newest position at or before pos, in tokens, to which the geometry can rewind; 0 if there is none.
+func (g Geometry) Rewind(pos int) int {
+	if pos <= 0 {
+		return 0
+	}
+	switch g.Kind {
+	case Unknown, AnyToken:
+		return pos
+	case Points:
+		if g.Tail > 0 && pos >= g.Tail {
+			return pos
+		}
+		i, found := slices.BinarySearch(g.Points, pos)
+		switch {
+		case found:
+			return pos
+		case i > 0:
+			return max(g.Points[i-1], 0)
+		}
+	case Blocks:
+		if n := pos - pos%max(g.Block, 1); n >= g.Min {
+			return n
+		}
+	}
+	return 0
+}

@@ -1,0 +1,179 @@
+package boundary
+
+import "slices"
+
+// Checkpoint is a state of the windowed or recurrent part of a slot that the server can restore.
+type Checkpoint struct {
+	// Tokens is how many tokens had been processed; Min is the oldest position that the state holds.
+	Tokens int `json:"tokens"`
+	Min    int `json:"min"`
+	// Task is the number of the prompt during which it was made.
+	Task int `json:"task"`
+}
+
+// The server's rules, as far as they decide what is reused. They were read off the server's own trace and are compared with a real one by the
+// live tests.
+const (
+	// tailOffset is how many tokens before the end of a prompt the last checkpoint is made.
+	tailOffset = 4
+	// logicalBatch is the most tokens that the server processes between two looks at its checkpoints (-b).
+	logicalBatch = 2048
+)
+
+// rewound says where the server goes on: next is the position that it looked for, past how many tokens it keeps,
+// point the checkpoint's reusable tokens if one was needed.
+type rewound struct{ next, past, point int }
+
+// rewind finds the place to go on from when next tokens of the new prompt are in the slot. more says that the prompt has tokens behind them.
+func (c *Cache) rewind(next int, more bool) rewound {
+	floor := next - c.rule.Window
+	if !more {
+		floor--
+	}
+	floor = max(floor, 0)
+	if c.low < floor {
+		return rewound{next: next, past: next}
+	}
+	// A short prompt that is still wholly held ends here too (low and floor are both 0): the server restores a checkpoint all the same.
+	for _, p := range slices.Backward(c.list) {
+		if p.Tokens-1 > next || (p.Min >= floor && p.Min != 0) {
+			continue
+		}
+		at := min(next, max(p.Min+1, p.Tokens-1))
+		past := min(at, p.Tokens)
+		return rewound{next: at, past: past, point: past}
+	}
+	return rewound{}
+}
+
+// restored returns the checkpoint that a rewind to at.point restores.
+func (c *Cache) restored(at rewound) (Checkpoint, bool) {
+	for _, p := range slices.Backward(c.list) {
+		if at.point > 0 && (p.Tokens == at.point || p.Tokens-1 == at.point) {
+			return p, true
+		}
+	}
+	return Checkpoint{}, false
+}
+
+// process does to the checkpoints what the server does while it processes the held prompt from at.past on.
+func (c *Cache) process(at rewound) {
+	if c.kind() != Points {
+		return
+	}
+	if at.past == 0 && at.point == 0 && at.next == 0 {
+		c.low = 0
+	} else if p, ok := c.restored(at); ok {
+		c.low = p.Min
+	}
+	c.list = slices.DeleteFunc(c.list, func(p Checkpoint) bool { return p.Tokens-1 > at.next })
+	users := c.last.users
+	lastUser := -1
+	if len(users) > 0 {
+		lastUser = users[len(users)-1]
+	}
+	isUser := func(pos int) bool {
+		_, ok := slices.BinarySearch(users, pos)
+		return ok
+	}
+	total := len(c.held)
+	for pos := at.past; pos < total; {
+		start := pos
+		end := c.chunk(start, total, users, lastUser)
+		pos = end
+		nearEnd := total < end+c.rule.Ubatch
+		if end < total && !nearEnd && !isUser(start) || start == 0 {
+			c.advance(end)
+			continue
+		}
+		if len(c.list) == 0 || start == lastUser || nearEnd || start > c.list[len(c.list)-1].Tokens+c.rule.Spacing {
+			c.checkpoint(start)
+		}
+		c.advance(end)
+	}
+}
+
+// chunk returns where the batch that starts at start ends.
+func (c *Cache) chunk(start, total int, users []int, lastUser int) int {
+	end := min(start+logicalBatch, total)
+	for _, offset := range []int{tailOffset + c.rule.Ubatch, tailOffset} {
+		if at := total - min(logicalBatch, offset); at > start && at < end {
+			end = at
+		}
+	}
+	i, _ := slices.BinarySearch(users, start+1)
+	for ; i < len(users) && users[i] < end; i++ {
+		u := users[i]
+		if u == lastUser || len(c.list) == 0 || u > c.list[len(c.list)-1].Tokens+c.rule.Spacing {
+			return u
+		}
+	}
+	return end
+}
+
+// checkpoint adds one for the first n tokens, making room as the server does.
+func (c *Cache) checkpoint(n int) {
+	if c.rule.Max < 1 {
+		return
+	}
+	last := -1
+	for i := 0; i < len(c.list) && len(c.list)+1 >= c.rule.Max; {
+		p := c.list[i]
+		if p.Task != c.task && last >= 0 && p.Tokens <= last+c.rule.Spacing {
+			c.list = slices.Delete(c.list, i, i+1)
+			continue
+		}
+		last = p.Tokens
+		i++
+	}
+	for len(c.list) >= c.rule.Max {
+		c.list = slices.Delete(c.list, 0, 1)
+	}
+	c.list = slices.DeleteFunc(c.list, func(p Checkpoint) bool { return p.Tokens == n })
+	c.list = append(c.list, Checkpoint{Tokens: n, Min: c.oldest(n), Task: c.task})
+}
+
+// oldest returns the oldest position held when n tokens are in the slot.
+func (c *Cache) oldest(n int) int {
+	if c.rule.Window == 0 {
+		return n - 1
+	}
+	return c.low
+}
+
+// advance moves the oldest held position on when the slot holds n tokens.
+func (c *Cache) advance(n int) {
+	if c.rule.Window == 0 {
+		c.low = n - 1
+		return
+	}
+	c.low = max(c.low, n-c.rule.Cells)
+}
+
+func (c *Cache) grow() {
+	if c.kind() == Points && len(c.held)+c.reply > 0 {
+		c.advance(len(c.held) + c.reply)
+	}
+}
+
+// points returns the positions to which a prompt can be cut, and from where on every position is one.
+func (c *Cache) points() (points []int, tail int) {
+	for _, p := range c.list {
+		at := max(p.Min+1, p.Tokens-1)
+		at = min(at, p.Tokens)
+		if at > 0 && (p.Min == 0 || p.Min < at-c.rule.Window) && at <= len(c.held) {
+			points = append(points, at)
+		}
+	}
+	n := len(c.held)
+	if n == 0 {
+		return points, 0
+	}
+	if t := c.low + c.rule.Window + 1; c.rule.Window > 0 && t <= n {
+		tail = t
+	}
+	if c.low < max(n+c.reply-c.rule.Window, 0) {
+		points = append(points, n)
+	}
+	return points, tail
+}

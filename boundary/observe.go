@@ -1,0 +1,161 @@
+package boundary
+
+import (
+	"fmt"
+	"slices"
+)
+
+// distrustAfter is how many mismatches in a row end the trust in the rule.
+const distrustAfter = 3
+
+// confirmedFor is how many prompts a confirmed rewind point counts: a server that keeps 32 checkpoints and makes up to four a prompt
+// thins out none that is younger.
+const confirmedFor = 8
+
+// Mismatch is the difference between a prediction and a measurement. The zero value says that the server did as predicted.
+type Mismatch struct {
+	// Predicted and Measured are the reused tokens; both 0 in the zero value.
+	Predicted, Measured int
+	// InARow counts the mismatches in a row in which the server reused less than predicted, this one included; 0 where it reused more.
+	InARow int
+	// Distrust says that the cache now uses only points that a measurement has confirmed.
+	Distrust bool
+	// Reason says it in words.
+	Reason string
+}
+
+// Observe compares the prediction for the last accepted prompt with the measured count of reused tokens, and corrects the cache: the prompt is
+// processed again from where the server really started.
+//
+// Where a prompt goes on from the last one, up to the last reply's tokens and one more are as predicted: the reply may come back as it was
+// generated. An append that goes as predicted says nothing about checkpoints, so it does not end a row of mismatches at breaks.
+func (c *Cache) Observe(predicted, measured int) Mismatch {
+	last := c.last
+	if !last.valid {
+		if predicted == measured {
+			return Mismatch{}
+		}
+		return Mismatch{Predicted: predicted, Measured: measured, Distrust: c.distrust, Reason: "no prompt was accepted"}
+	}
+	measured = max(min(measured, c.prompted-1), 0)
+	if !last.append && measured > 0 && measured < last.reuse.Common {
+		c.confirm(measured)
+	}
+	c.correct(measured)
+	slack := 0
+	if last.append {
+		if slack = last.reply + 1; last.reply == 0 {
+			// Nobody said how long the reply was.
+			slack = c.prompted
+		}
+	}
+	switch {
+	case measured >= predicted && measured <= predicted+slack:
+		if !last.append || c.lessAtAppend {
+			c.lessRow = 0
+		}
+		return Mismatch{}
+	case measured > predicted:
+		return Mismatch{
+			Predicted: predicted, Measured: measured, Distrust: c.distrust,
+			Reason: fmt.Sprintf("the server reused %d tokens more than predicted", measured-predicted),
+		}
+	}
+	c.lessRow++
+	c.lessAtAppend = last.append
+	m := Mismatch{Predicted: predicted, Measured: measured, InARow: c.lessRow, Reason: c.why(predicted, measured)}
+	if c.lessRow >= distrustAfter && !c.distrust {
+		c.distrust = true
+		m.Reason += fmt.Sprintf("; %d times in a row: from now on only confirmed rewind points are used", c.lessRow)
+	}
+	m.Distrust = c.distrust
+	return m
+}
+
+// why names what may have happened.
+func (c *Cache) why(predicted, measured int) string {
+	missing := fmt.Sprintf("%d of %d predicted tokens reused", measured, predicted)
+	switch {
+	case measured == 0:
+		return missing + ": the slot was empty, taken by another request, or no rewind point was left"
+	case c.last.append && c.kind() == Points:
+		return missing + ": the last reply reads back in other tokens, so the server went back to a checkpoint"
+	case c.last.append:
+		return missing + ": the slot was taken in between, or the template rewrote history"
+	case c.kind() == Points || c.distrust:
+		return missing + ": an expected checkpoint was not there"
+	}
+	return missing + ": the slot held another text, or cannot rewind to any token"
+}
+
+// correct processes the last prompt again from the measured position.
+func (c *Cache) correct(measured int) {
+	last := c.last
+	if c.kind() != Points {
+		return
+	}
+	generated := len(c.held) - c.prompted
+	if generated > 0 || c.reply > 0 {
+		// The reply came first; what it did to the windowed part is redone below.
+		defer c.grow()
+	}
+	full := c.held
+	c.held = c.held[:c.prompted]
+	defer func() { c.held = full }()
+
+	c.list, c.low = slices.Clone(last.list), last.low
+	at := rewound{next: measured, past: measured}
+	predicted := c.rewoundFor(last)
+	switch {
+	case measured == predicted.past || measured == last.reuse.Reused && !last.append:
+		at = predicted
+	case measured == 0:
+		c.list = nil
+		at = rewound{}
+	case last.append && measured >= last.reuse.Common:
+		// As generated, up to some token.
+	case measured < last.reuse.Common:
+		// A checkpoint was restored that the model may not know; those behind it that the model expected did not exist.
+		at.point = measured
+		c.list = slices.DeleteFunc(c.list, func(p Checkpoint) bool { return p.Tokens > measured+1 })
+		if _, ok := c.restored(at); !ok {
+			p := Checkpoint{Tokens: measured + 1, Min: max(0, measured+1-c.rule.Cells), Task: c.task - 1}
+			if c.rule.Window == 0 {
+				p.Tokens, p.Min = measured, measured-1
+			}
+			c.list = append(c.list, p)
+		}
+	}
+	c.process(at)
+}
+
+// rewoundFor repeats the prediction that Accept made.
+func (c *Cache) rewoundFor(last accepted) rewound {
+	next := last.reuse.Common
+	if next == 0 {
+		return rewound{}
+	}
+	if last.append {
+		next = min(next+last.reply, c.prompted)
+	}
+	at := c.rewind(next, next < c.prompted)
+	at.past = min(at.past, c.prompted-1)
+	return at
+}
+
+// confirm records that the server rewound to n, and that nothing behind it is left.
+func (c *Cache) confirm(n int) {
+	c.confirmed = slices.DeleteFunc(c.confirmed, func(p Checkpoint) bool { return p.Tokens >= n || p.Task+confirmedFor < c.task })
+	c.confirmed = append(c.confirmed, Checkpoint{Tokens: n, Task: c.task})
+}
+
+// newestConfirmed returns the newest confirmed rewind point at or before pos, 0 for none.
+func (c *Cache) newestConfirmed(pos int) int {
+	best := 0
+	for _, p := range c.confirmed {
+		if p.Tokens <= pos && p.Task+confirmedFor >= c.task {
+			best = max(best, p.Tokens)
+		}
+	}
+	return best
+}
