@@ -30,10 +30,27 @@ exec 9>"$dir/.lock"
 flock 9
 
 works() { # the wrapper starts and says its version
-    [ -x "$wrapper" ] && "$wrapper" --version >"$dir/version.txt" 2>&1
+    write_wrapper && "$wrapper" --version >"$dir/version.txt" 2>&1
 }
 
-if works; then
+# The folder is moved, so the CPU backend that ggml would look for has to be named. Threads that wait sleep instead of spinning: with several
+# servers on few cores, spinning made prompts three and a half times slower.
+write_wrapper() {
+    cat >"$wrapper.new" <<'WRAPPER' && chmod 755 "$wrapper.new" && mv "$wrapper.new" "$wrapper"
+#!/bin/sh
+here=$(cd "$(dirname "$0")" && pwd)
+libs=$here/root/usr/lib/x86_64-linux-gnu
+cpu=x64
+if grep -qw avx2 /proc/cpuinfo && [ -e "$libs/ggml/backends0/libggml-cpu-haswell.so" ]; then
+    cpu=haswell
+fi
+export GGML_BACKEND_PATH="$libs/ggml/backends0/libggml-cpu-$cpu.so"
+export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}"
+exec "$libs/ld-linux-x86-64.so.2" --library-path "$libs:$libs/ggml:$libs/llama" "$here/root/usr/bin/llama-server" "$@"
+WRAPPER
+}
+
+if [ -d "$dir/root" ] && works; then
     echo "$wrapper"
     exit 0
 fi
@@ -152,21 +169,6 @@ mv "$dir/root.new" "$dir/root"
 libs=$dir/root/usr/lib/x86_64-linux-gnu
 [ -x "$dir/root/usr/bin/llama-server" ] || fail "the packages hold no usr/bin/llama-server"
 [ -e "$libs/ld-linux-x86-64.so.2" ] || fail "the packages hold no dynamic loader"
-
-# The folder is moved, so the CPU backend that ggml would look for has to be named.
-cat >"$wrapper.new" <<'WRAPPER'
-#!/bin/sh
-here=$(cd "$(dirname "$0")" && pwd)
-libs=$here/root/usr/lib/x86_64-linux-gnu
-cpu=x64
-if grep -qw avx2 /proc/cpuinfo && [ -e "$libs/ggml/backends0/libggml-cpu-haswell.so" ]; then
-    cpu=haswell
-fi
-export GGML_BACKEND_PATH="$libs/ggml/backends0/libggml-cpu-$cpu.so"
-exec "$libs/ld-linux-x86-64.so.2" --library-path "$libs:$libs/ggml:$libs/llama" "$here/root/usr/bin/llama-server" "$@"
-WRAPPER
-chmod 755 "$wrapper.new"
-mv "$wrapper.new" "$wrapper"
 
 works || {
     cat "$dir/version.txt" >&2

@@ -3,6 +3,7 @@
 package llamatest
 
 import (
+	"os"
 	"os/exec"
 	"syscall"
 )
@@ -13,6 +14,8 @@ const watch = `exec 3<&0 </dev/null; { read -r _ <&3; kill -9 -$$; } & exec "$@"
 
 func command(binary string, args []string) *exec.Cmd {
 	cmd := exec.Command("/bin/sh", append([]string{"-c", watch, "sh", binary}, args...)...)
+	// Several servers share few cores in tests: threads that spin while they wait make every prompt several times slower.
+	cmd.Env = append(os.Environ(), "OMP_WAIT_POLICY=passive")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return cmd
 }
