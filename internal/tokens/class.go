@@ -58,6 +58,11 @@ var classes = sync.OnceValue(func() *classTable {
 	add(unicode.Lm, letter)
 	add(unicode.Lo, letter)
 	add(unicode.M, mark)
+	for _, r := range unicode16 {
+		for x := r.first; x <= r.last; x++ {
+			set(x, r.class)
+		}
+	}
 	set('\r', newline)
 	set('\n', newline)
 	return t

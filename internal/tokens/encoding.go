@@ -67,7 +67,7 @@ func (e *Encoding) Name() string { return e.name }
 
 // Count returns the number of tokens of s, which is the length of Encode(s). It allocates nothing for valid text without very long pieces.
 func (e *Encoding) Count(s string) int {
-	s, _ = valid(s)
+	s = valid(s)
 	var m merger
 	n := 0
 	for i := 0; i < len(s); {
@@ -84,7 +84,7 @@ func (e *Encoding) Count(s string) int {
 
 // Encode returns the ids of the tokens of s.
 func (e *Encoding) Encode(s string) []int32 {
-	s, _ = valid(s)
+	s = valid(s)
 	var m merger
 	ids := make([]int32, 0, len(s)/4+1)
 	for i := 0; i < len(s); {
@@ -104,7 +104,8 @@ func (e *Encoding) Encode(s string) []int32 {
 // Spans returns the ids of the tokens of s and, for each, the byte offset in s at which it ends. A token starts where the one before it ends, so the ends never fall
 // and the last is len(s). A token may end inside a character. Inside the U+FFFD that stands for a bad byte, every end is the offset of that byte.
 func (e *Encoding) Spans(s string) (ids []int32, ends []int) {
-	s, bad := valid(s)
+	bad := badBytes(s)
+	s = valid(s)
 	var m merger
 	ids, ends = make([]int32, 0, len(s)/4+1), make([]int, 0, len(s)/4+1)
 	for i := 0; i < len(s); {

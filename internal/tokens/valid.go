@@ -9,23 +9,34 @@ import (
 // replaced says where a bad byte was: its offset in the text given, and the offset of its U+FFFD in the valid text.
 type replaced struct{ given, valid int }
 
-// valid returns s with every byte that starts no valid character replaced by U+FFFD, and where those bytes were, in order.
-func valid(s string) (string, []replaced) {
+// valid returns s with every byte that starts no valid character replaced by U+FFFD.
+func valid(s string) string {
 	if utf8.ValidString(s) {
-		return s, nil
+		return s
 	}
 	var b strings.Builder
-	b.Grow(len(s) + 16)
+	b.Grow(len(s) + len(s)/8)
+	for _, r := range s { // the loop gives U+FFFD for a bad byte
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// badBytes returns where the bytes of s are that valid replaces, in order.
+func badBytes(s string) []replaced {
+	if utf8.ValidString(s) {
+		return nil
+	}
 	var bad []replaced
-	for i := 0; i < len(s); {
+	for i, grown := 0, 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		if r == utf8.RuneError && n == 1 {
-			bad = append(bad, replaced{i, b.Len()})
+			bad = append(bad, replaced{i, i + grown})
+			grown += len("\uFFFD") - 1
 		}
-		b.WriteRune(r)
 		i += n
 	}
-	return b.String(), bad
+	return bad
 }
 
 // restore turns rising offsets in the valid text into offsets in the text given.

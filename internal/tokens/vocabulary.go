@@ -80,20 +80,3 @@ func (e *Encoding) Tokens() iter.Seq2[int32, string] {
 		}
 	}
 }
-
-// Merges yields the merges in the order of their ranks: the ids of the left and the right part of every token of two bytes or more, which are the
-// last two parts that are left of it when only lower ranks may merge. A token that lower ranks do not build is left out.
-func (e *Encoding) Merges() iter.Seq2[int32, int32] {
-	return func(yield func(int32, int32) bool) {
-		var m merger
-		for id, t := range e.vocab.tokens {
-			if len(t) < 2 {
-				continue
-			}
-			m.below = int32(id)
-			if p := e.vocab.merge(&m, t); len(p) == 2 && !yield(p[0].id, p[1].id) {
-				return
-			}
-		}
-	}
-}
