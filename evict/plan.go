@@ -92,6 +92,8 @@ type Input struct {
 	Total, Window, Limit, Target int
 	// NoteTokens is the cost of the note that names what was archived; it is added as soon as a plan archives.
 	NoteTokens int
+	// NoReplyTokens is the cost of the fixed reply that stands in for a final answer archived by itself; 0 if it is not known.
+	NoReplyTokens int
 	// HeadTokens is the size of what stands before the first item: system text, tools, pins.
 	HeadTokens int
 	// Unsent is the number of tokens at the end of the prompt that the server has not seen; every plan prefills them. Used for Shift alone.

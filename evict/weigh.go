@@ -1,0 +1,172 @@
+package evict
+
+import (
+	"cmp"
+	"slices"
+)
+
+// tally holds sums over the moves that are possible at a break, in a binary indexed tree over their order: the shortest prefix that fills a need
+// is found in a logarithm of their number, whatever the break.
+type tally struct {
+	nodes []sums
+}
+
+// sums are the totals of a set of moves.
+type sums struct {
+	tokens   int
+	lost     int64
+	archives int
+}
+
+func (s *sums) add(o sums) {
+	s.tokens += o.tokens
+	s.lost += o.lost
+	s.archives += o.archives
+}
+
+func newTally(n int) *tally { return &tally{nodes: make([]sums, n+1)} }
+
+// enter makes the move at a place of the order possible.
+func (t *tally) enter(place int, m move) {
+	s := sums{tokens: m.tokens, lost: m.lost}
+	if m.level != levelRung {
+		s.archives = 1
+	}
+	for i := place + 1; i < len(t.nodes); i += i & -i {
+		t.nodes[i].add(s)
+	}
+}
+
+// prefix returns the length of the shortest prefix of the order whose possible moves reclaim at least need tokens, and its sums.
+// If there is none it returns the whole.
+func (t *tally) prefix(need int) (n int, s sums, ok bool) {
+	if need <= 0 {
+		return 0, sums{}, true
+	}
+	step := 1
+	for step*2 < len(t.nodes) {
+		step *= 2
+	}
+	for ; step > 0; step /= 2 {
+		if n+step < len(t.nodes) && s.tokens+t.nodes[n+step].tokens < need {
+			n += step
+			s.add(t.nodes[n])
+		}
+	}
+	// n is the longest prefix that stays below the need.
+	if n+1 >= len(t.nodes) {
+		return n, s, false
+	}
+	s = sums{}
+	for i := n + 1; i > 0; i -= i & -i {
+		s.add(t.nodes[i])
+	}
+	return n + 1, s, true
+}
+
+// weighed is what the best plan at one break comes to.
+type weighed struct {
+	Break
+	index int
+	// prefix is how much of the order of moves is taken.
+	prefix                   int
+	after, reused, prefilled int
+	reclaimed                int
+	lost                     int64
+	reached                  bool
+}
+
+// cost is what a plan costs, in tokens.
+func (w weighed) cost() float64 { return float64(w.prefilled) + lossTokens(w.lost) }
+
+// weigh returns what the best plan comes to at every break, aiming at goal tokens.
+func (p *prompt) weigh(moves []move, breaks []indexed, goal int, shift bool) []weighed {
+	// Possible from the end of the prompt on: breaks and moves are taken in step, the latest first.
+	order := make([]int, len(moves))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(x, y int) int { return cmp.Or(cmp.Compare(moves[y].first, moves[x].first), cmp.Compare(x, y)) })
+	t := newTally(len(moves))
+	out := make([]weighed, 0, len(breaks))
+	next := 0
+	for _, b := range breaks {
+		for ; next < len(order) && moves[order[next]].first >= b.Item; next++ {
+			t.enter(order[next], moves[order[next]])
+		}
+		need := p.in.Total - goal
+		n, s, ok := t.prefix(need)
+		note := 0
+		if s.archives > 0 {
+			note = p.in.NoteTokens
+			if ok {
+				n, s, ok = t.prefix(need + note)
+			}
+		}
+		w := weighed{Break: b.Break, index: b.index, prefix: n, lost: s.lost, reached: ok, after: p.in.Total - s.tokens + note, reclaimed: s.tokens - note}
+		w.reused, w.prefilled = p.reuse(b.Break, w.after, note, shift)
+		out = append(out, w)
+	}
+	return out
+}
+
+// reuse predicts how the server splits a prompt of that many tokens. At least one token is always evaluated.
+func (p *prompt) reuse(b Break, after, note int, shift bool) (reused, prefilled int) {
+	reused = b.Reuse
+	if shift {
+		reused = after - p.in.Unsent - note
+	}
+	reused = max(min(reused, after-1), 0)
+	return reused, after - reused
+}
+
+// indexed is a break with its place in [Input.Breaks].
+type indexed struct {
+	Break
+	index int
+}
+
+// breaks returns the breaks of the input, the latest first. first adds the start of the first item if it is not among them.
+func (p *prompt) breaks(first bool) []indexed {
+	out := make([]indexed, 0, len(p.in.Breaks)+1)
+	atStart := false
+	for i, b := range p.in.Breaks {
+		out = append(out, indexed{b, i})
+		atStart = atStart || b.Item == 0
+	}
+	if first && !atStart {
+		out = append(out, indexed{Break{Pos: p.in.HeadTokens, Note: "no break was given there"}, -1})
+	}
+	slices.SortFunc(out, func(x, y indexed) int {
+		return cmp.Or(cmp.Compare(y.Item, x.Item), cmp.Compare(y.Reuse, x.Reuse), cmp.Compare(x.index, y.index))
+	})
+	return out
+}
+
+// enough is the share of the greatest possible reclaim, in tenths, with which a plan is content that cannot reach its goal: the last few
+// tokens are not worth a break far in front.
+const enough = 9
+
+// best sorts the breaks that will do, the best first: those that reach the goal or, if none does, those that come near the most that can be
+// reclaimed. Plans above limit or that reclaim less than least will never do. Empty if none will.
+func best(all []weighed, limit, least int) []weighed {
+	least = max(least, 1)
+	reached, most := false, 0
+	for _, w := range all {
+		if w.after <= limit && w.reclaimed >= least {
+			reached = reached || w.reached
+			most = max(most, w.reclaimed)
+		}
+	}
+	var out []weighed
+	for _, w := range all {
+		if w.after > limit || w.reclaimed < least || reached && !w.reached || !reached && w.reclaimed*10 < most*enough {
+			continue
+		}
+		out = append(out, w)
+	}
+	slices.SortFunc(out, func(x, y weighed) int {
+		return cmp.Or(cmp.Compare(x.cost(), y.cost()), cmp.Compare(y.Item, x.Item), cmp.Compare(x.index, y.index))
+	})
+	return out
+}
