@@ -1,0 +1,12 @@
+// Package store keeps everything that is recorded in one SQLite file: episodes, facts, pins, rendering decisions, receipts.
+//
+// Start with [Open], [Store.Write] and [Store.Read]. A write is one transaction on the single writer, durable when it returns. A read
+// runs on one snapshot and sees every write that has returned, of any goroutine or process. The [Reader] that a function is given
+// is valid until that function returns, and is not safe for concurrent use; a [Store] is.
+//
+// The schema, not the Go code, enforces that nothing recorded is changed: triggers refuse every update of a recorded column, every
+// delete and every insert that would take an old row's place.
+//
+// Full-text indexes are filled after the commit, in batches behind a watermark. A search completes what is behind the watermark
+// first, so that the state of the index never shows in its answer.
+package store

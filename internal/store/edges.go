@@ -1,0 +1,92 @@
+package store
+
+import (
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// EdgeRow is an edge of the dependency graph: From depends on To, or comes from it, or replaces it.
+type EdgeRow struct {
+	// Project scopes the edge and is required.
+	Project, From, To string
+	// Kind is supersedes, folded_from, derived_from, mentions, calls, imports or implements.
+	Kind string
+	// Site is where it was seen, such as "file.go:12"; "" for none.
+	Site string
+	// SeenHash is the hash that From had when the edge was first seen. Putting the edge again never changes it.
+	SeenHash string
+	// Confidence is from 0 to 1; 0 is stored as 1.
+	Confidence float64
+	// Created is when the edge was first put; set by the store.
+	Created time.Time
+}
+
+const edgeColumns = `project_id, from_id, to_id, kind, site, seen_hash, confidence, created`
+
+// Edges returns the project's edges. An empty from, to or kind stands for any.
+func (r *Reader) Edges(project, from, to, kind string) ([]EdgeRow, error) {
+	var q query
+	q.where("project_id = ?", project)
+	if from != "" {
+		q.where("from_id = ?", from)
+	}
+	if to != "" {
+		q.where("to_id = ?", to)
+	}
+	if kind != "" {
+		q.where("kind = ?", kind)
+	}
+	return all(rows(r, "edges", "SELECT "+edgeColumns+"\nFROM dependency_graph_edge"+q.clause()+"\nORDER BY to_id, kind, from_id", q.args,
+		func(s *sqlite3.Stmt) (EdgeRow, error) {
+			return EdgeRow{
+				Project:    s.ColumnText(0),
+				From:       s.ColumnText(1),
+				To:         s.ColumnText(2),
+				Kind:       s.ColumnText(3),
+				Site:       s.ColumnText(4),
+				SeenHash:   s.ColumnText(5),
+				Confidence: s.ColumnFloat(6),
+				Created:    decodeTime(s.ColumnInt64(7)),
+			}, nil
+		}))
+}
+
+// InDegree counts for each id the edges that depend on it. A supersedes edge is none: it says that the id is needed less, not more.
+// Ids without edges are in the result with 0.
+func (r *Reader) InDegree(project string, ids []string) (map[string]int, error) {
+	degrees := make(map[string]int, len(ids))
+	for _, id := range ids {
+		err := r.each("in-degree of "+id, `
+SELECT count(*)
+FROM dependency_graph_edge
+WHERE project_id = ? AND to_id = ? AND kind <> 'supersedes'`, []any{project, id}, func(s *sqlite3.Stmt) error {
+			degrees[id] = s.ColumnInt(0)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return degrees, nil
+}
+
+// PutEdges adds edges. One that is there keeps its SeenHash and Created; its Site and Confidence are refreshed.
+func (tx *Tx) PutEdges(edges []EdgeRow) error {
+	for _, e := range edges {
+		if e.Confidence == 0 {
+			e.Confidence = 1
+		}
+		_, err := tx.exec("put edge "+e.From+" "+e.Kind+" "+e.To, `
+INSERT INTO dependency_graph_edge (`+edgeColumns+`)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (project_id, to_id, kind, from_id) DO UPDATE
+SET site = excluded.site, confidence = excluded.confidence
+WHERE site <> excluded.site OR confidence <> excluded.confidence`,
+			e.Project, e.From, e.To, e.Kind, e.Site, e.SeenHash, e.Confidence, tx.store.cfg.Now())
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// checkpointPages is the length of the log, in pages, at which it is copied into the file: SQLite's own default, about 4 MB.
+const checkpointPages = 1000
+
+// watchLog reports the log's length after each commit on c, in place of SQLite's checkpoint inside the commit.
+func (s *Store) watchLog(c *conn) {
+	if s.memory != nil {
+		return
+	}
+	c.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
+		s.logPages.Store(int64(pages))
+		if pages >= checkpointPages {
+			s.nudge()
+		}
+		return nil
+	})
+}
+
+// nudge wakes the maintenance goroutine.
+func (s *Store) nudge() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// maintain runs until Close: it copies the log into the file beside the commits, and fills the full-text index.
+func (s *Store) maintain() {
+	defer close(s.stopped)
+	if s.cfg.ReadOnly {
+		<-s.stop
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() { // ends with maintain: both of its channels are closed by then
+		select {
+		case <-s.stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	var checkpointer *conn
+	defer func() {
+		if checkpointer != nil {
+			s.maintenance = errors.Join(s.maintenance, checkpointer.close())
+		}
+	}()
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-s.wake:
+		}
+		if s.memory == nil && s.logPages.Load() >= checkpointPages {
+			if checkpointer == nil {
+				c, err := s.dial(ctx)
+				if err != nil {
+					s.note(ctx, err)
+					continue
+				}
+				checkpointer = c
+			}
+			s.note(ctx, s.checkpoint(ctx, checkpointer))
+		}
+		if s.unindexed.Load() >= indexBatchBytes {
+			s.note(ctx, s.drain(ctx, true))
+		}
+	}
+}
+
+// note remembers the first error of the goroutine for Close. Being stopped or finding the file locked is none: the work is done later.
+func (s *Store) note(ctx context.Context, err error) {
+	if err == nil || s.maintenance != nil || ctx.Err() != nil || errors.Is(err, ErrLocked) || errors.Is(err, sqlite3.BUSY) {
+		return
+	}
+	s.maintenance = err
+}
+
+// checkpoint copies what readers allow. It waits for nobody.
+func (s *Store) checkpoint(ctx context.Context, c *conn) error {
+	c.SetInterrupt(ctx)
+	defer c.SetInterrupt(context.Background())
+	n, copied, err := c.WALCheckpoint("main", sqlite3.CHECKPOINT_PASSIVE)
+	if err != nil {
+		return err
+	}
+	s.logPages.Store(int64(n - copied))
+	return nil
+}
+
+// truncateLog empties the log at the end, if no other process is in the way.
+func (s *Store) truncateLog() error {
+	if s.memory != nil || s.wconn == nil {
+		return nil
+	}
+	if err := s.wconn.BusyTimeout(0); err != nil {
+		return err
+	}
+	_, _, err := s.wconn.WALCheckpoint("main", sqlite3.CHECKPOINT_TRUNCATE)
+	if errors.Is(err, sqlite3.BUSY) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,114 @@
+package store
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// applicationID marks a file as ours: "SKR4".
+const applicationID = 0x534b5234
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// migrations returns the scripts in order; the n-th takes the schema to version n.
+func migrations() ([]string, error) {
+	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	if err != nil {
+		return nil, err
+	}
+	scripts := make([]string, len(names))
+	for i, name := range names {
+		b, err := migrationFiles.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		scripts[i] = string(b)
+	}
+	return scripts, nil
+}
+
+// latest is the schema version that this code writes.
+func latest() int64 {
+	scripts, err := migrations()
+	if err != nil {
+		return 0 // The files are embedded; migrate reports the error.
+	}
+	return int64(len(scripts))
+}
+
+// recognise refuses a file that is not ours or that a newer version wrote, without changing it.
+func recognise(c *conn) error {
+	id, _, err := c.number(`PRAGMA application_id`)
+	if err != nil {
+		return err
+	}
+	version, _, err := c.number(`PRAGMA user_version`)
+	if err != nil {
+		return err
+	}
+	if id == applicationID {
+		if version > latest() {
+			return fmt.Errorf("schema version %d, this is %d: %w", version, latest(), ErrNewer)
+		}
+		return nil
+	}
+	tables, _, err := c.number(`SELECT count(*) FROM sqlite_schema`)
+	if err != nil {
+		return err
+	}
+	if id != 0 || version != 0 || tables != 0 {
+		return fmt.Errorf("application id %#x, %d tables: the file belongs to another program: %w", id, tables, ErrCorrupt)
+	}
+	return nil
+}
+
+// migrate brings the schema up to date, each step in one immediate transaction. Several processes may do so at once.
+func (s *Store) migrate(ctx context.Context, c *conn) error {
+	scripts, err := migrations()
+	if err != nil {
+		return err
+	}
+	for {
+		done, err := migrateStep(ctx, c, scripts)
+		if err != nil || done {
+			return err
+		}
+	}
+}
+
+func migrateStep(ctx context.Context, c *conn, scripts []string) (done bool, err error) {
+	version, _, err := c.number(`PRAGMA user_version`)
+	if err != nil {
+		return false, err
+	}
+	if version >= int64(len(scripts)) {
+		return true, recognise(c)
+	}
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	tx, err := c.BeginImmediate()
+	if err != nil {
+		return false, err
+	}
+	defer tx.End(&err)
+	// Another process may have been faster.
+	version, _, err = c.number(`PRAGMA user_version`)
+	if err != nil || version >= int64(len(scripts)) {
+		return false, err
+	}
+	if err := c.Exec(scripts[version]); err != nil {
+		var detail *sqlite3.Error
+		if errors.As(err, &detail) {
+			return false, fmt.Errorf("migration %d, at %.60q: %w", version+1, detail.SQL(), err)
+		}
+		return false, fmt.Errorf("migration %d: %w", version+1, err)
+	}
+	return false, c.Exec(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, version+1))
+}

@@ -1,0 +1,174 @@
+package store
+
+import (
+	"iter"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// RenderState is what the engine must know to render a session again byte for byte. Version is the version of the rendering rules,
+// Generation counts compactions, Body is the engine's JSON. Updated is set by the store.
+type RenderState struct {
+	Version, Generation int
+	Body                string
+	Updated             time.Time
+}
+
+// DecisionRow is one rendering decision, taken once and replayed. Ord is its position in the session; Body is the engine's JSON.
+type DecisionRow struct {
+	Ord                       int
+	Kind, Episode, Form, Body string
+}
+
+// RenderState returns the session's state. It fails with [ErrNotFound] before the first window.
+func (r *Reader) RenderState(project, session string) (RenderState, error) {
+	return one(r, "render state of session "+session, `
+SELECT version, generation, body, updated
+FROM render_state
+WHERE project_id = ? AND session_id = ?`, []any{project, session}, func(s *sqlite3.Stmt) (RenderState, error) {
+		return RenderState{Version: s.ColumnInt(0), Generation: s.ColumnInt(1), Body: s.ColumnText(2), Updated: decodeTime(s.ColumnInt64(3))}, nil
+	})
+}
+
+// PutRenderState replaces the session's state.
+func (tx *Tx) PutRenderState(project, session string, state RenderState) error {
+	_, err := tx.exec("put render state of session "+session, `
+INSERT INTO render_state (project_id, session_id, version, generation, body, updated)
+VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (project_id, session_id) DO UPDATE
+SET version = excluded.version, generation = excluded.generation, body = excluded.body, updated = excluded.updated`,
+		project, session, state.Version, state.Generation, state.Body, tx.store.cfg.Now())
+	return err
+}
+
+// Decisions returns the session's decisions in order.
+func (r *Reader) Decisions(project, session string) ([]DecisionRow, error) {
+	return all(rows(r, "decisions of session "+session, `
+SELECT ord, kind, episode_id, form, body
+FROM render_decision
+WHERE project_id = ? AND session_id = ?
+ORDER BY ord`, []any{project, session}, func(s *sqlite3.Stmt) (DecisionRow, error) {
+		return DecisionRow{Ord: s.ColumnInt(0), Kind: s.ColumnText(1), Episode: s.ColumnText(2), Form: s.ColumnText(3), Body: s.ColumnText(4)}, nil
+	}))
+}
+
+// ReplaceDecisions deletes the session's decisions from fromOrd on and inserts these.
+func (tx *Tx) ReplaceDecisions(project, session string, fromOrd int, list []DecisionRow) error {
+	what := "replace decisions of session " + session
+	_, err := tx.exec(what, `
+DELETE FROM render_decision
+WHERE project_id = ? AND session_id = ? AND ord >= ?`, project, session, fromOrd)
+	if err != nil {
+		return err
+	}
+	for _, d := range list {
+		_, err := tx.exec(what, `
+INSERT INTO render_decision (project_id, session_id, ord, kind, episode_id, form, body)
+VALUES (?, ?, ?, ?, ?, ?, ?)`, project, session, d.Ord, d.Kind, d.Episode, d.Form, d.Body)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ReceiptRow is the receipt of a window. Turn counts the session's windows; Observed says that the server's own numbers are in.
+// Body is the engine's JSON.
+type ReceiptRow struct {
+	WindowID string
+	Turn     int
+	Body     string
+	Observed bool
+	Created  time.Time
+}
+
+const receiptColumns = `window_id, turn, body, observed, created`
+
+func scanReceipt(s *sqlite3.Stmt) (ReceiptRow, error) {
+	return ReceiptRow{
+		WindowID: s.ColumnText(0),
+		Turn:     s.ColumnInt(1),
+		Body:     s.ColumnText(2),
+		Observed: s.ColumnInt64(3) != 0,
+		Created:  decodeTime(s.ColumnInt64(4)),
+	}, nil
+}
+
+// Receipt returns the receipt of a window. It fails with [ErrNotFound] when the session has none for it.
+func (r *Reader) Receipt(project, session, windowID string) (ReceiptRow, error) {
+	return one(r, "receipt of window "+windowID, `
+SELECT `+receiptColumns+`
+FROM receipt
+WHERE project_id = ? AND session_id = ? AND window_id = ?`, []any{project, session, windowID}, scanReceipt)
+}
+
+// LastReceipt returns the receipt of the session's newest window. It fails with [ErrNotFound] when there is none.
+func (r *Reader) LastReceipt(project, session string) (ReceiptRow, error) {
+	return one(r, "last receipt of session "+session, `
+SELECT `+receiptColumns+`
+FROM receipt
+WHERE project_id = ? AND session_id = ?
+ORDER BY turn DESC, created DESC, window_id DESC
+LIMIT 1`, []any{project, session}, scanReceipt)
+}
+
+// Receipts streams the session's receipts by turn.
+func (r *Reader) Receipts(project, session string) iter.Seq2[ReceiptRow, error] {
+	return rows(r, "receipts of session "+session, `
+SELECT `+receiptColumns+`
+FROM receipt
+WHERE project_id = ? AND session_id = ?
+ORDER BY turn, created, window_id`, []any{project, session}, scanReceipt)
+}
+
+// PutReceipt inserts a receipt, or updates the body and the mark of the one that its window has. Created is now when zero.
+func (tx *Tx) PutReceipt(project, session string, row ReceiptRow) error {
+	if row.Created.IsZero() {
+		row.Created = tx.store.cfg.Now()
+	}
+	_, err := tx.exec("put receipt of window "+row.WindowID, `
+INSERT INTO receipt (project_id, session_id, turn, window_id, body, observed, created)
+VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (project_id, session_id, window_id) DO UPDATE
+SET body = excluded.body, observed = excluded.observed`,
+		project, session, row.Turn, row.WindowID, row.Body, row.Observed, row.Created)
+	return err
+}
+
+// CheckpointRow is a point that the server's cache can rewind to, Position in tokens. Body is the engine's JSON.
+type CheckpointRow struct {
+	Position int
+	Body     string
+}
+
+// Checkpoints returns the session's list as it was put.
+func (r *Reader) Checkpoints(project, session string) ([]CheckpointRow, error) {
+	return all(rows(r, "checkpoints of session "+session, `
+SELECT position, body
+FROM checkpoint
+WHERE project_id = ? AND session_id = ?
+ORDER BY ord`, []any{project, session}, func(s *sqlite3.Stmt) (CheckpointRow, error) {
+		return CheckpointRow{Position: s.ColumnInt(0), Body: s.ColumnText(1)}, nil
+	}))
+}
+
+// PutCheckpoints replaces the session's list.
+func (tx *Tx) PutCheckpoints(project, session string, list []CheckpointRow) error {
+	what := "put checkpoints of session " + session
+	_, err := tx.exec(what, `
+DELETE FROM checkpoint
+WHERE project_id = ? AND session_id = ?`, project, session)
+	if err != nil {
+		return err
+	}
+	for i, c := range list {
+		_, err := tx.exec(what, `
+INSERT INTO checkpoint (project_id, session_id, ord, position, body)
+VALUES (?, ?, ?, ?, ?)`, project, session, i, c.Position, c.Body)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,324 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/ncruces/go-sqlite3/vfs"
+)
+
+// idleReaders is how many unused read connections are kept. More are opened when more reads run at once.
+const idleReaders = 4
+
+// Store is an open store. It is safe for concurrent use. The zero value is not usable.
+type Store struct {
+	cfg    Config
+	path   string // absolute, or Memory
+	uri    string
+	memory *memoryVFS // nil for a file
+
+	// writer is held by whoever uses wconn; indexer is guarded by it as well, so that the two never wait for each other inside SQLite.
+	writer  chan struct{}
+	wconn   *conn
+	indexer *conn
+
+	mu      sync.Mutex // guards the fields below
+	idle    sync.Cond  // signalled when active falls to 0
+	readers []*conn
+	active  int
+	closed  bool
+
+	wake, stop, stopped chan struct{} // of the maintenance goroutine
+	logPages            atomic.Int64  // pages in the log after the last commit
+	unindexed           atomic.Int64  // bytes committed since the last batch of the index
+	maintenance         error         // what the goroutine met; read after stopped is closed
+}
+
+// Path returns the absolute path of the file, or [Memory].
+func (s *Store) Path() string { return s.path }
+
+// enter counts a call in; leave counts it out. Close waits for all.
+func (s *Store) enter() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
+	s.active++
+	return nil
+}
+
+func (s *Store) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.active--; s.active == 0 {
+		s.idle.Broadcast()
+	}
+}
+
+// Close waits for the calls that are running, stops the maintenance goroutine and closes the connections.
+// Calling it again does nothing. It must not be called from inside a [Store.Write] or [Store.Read].
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	for s.active > 0 {
+		s.idle.Wait()
+	}
+	s.mu.Unlock()
+	close(s.stop)
+	<-s.stopped
+	err := errors.Join(s.maintenance, s.truncateLog(), s.dismantle())
+	if err != nil {
+		return fmt.Errorf("store: close %s: %w", s.path, err)
+	}
+	return nil
+}
+
+// dismantle closes every connection.
+func (s *Store) dismantle() error {
+	var errs []error
+	for _, c := range append(s.readers, s.indexer, s.wconn) {
+		if c != nil {
+			errs = append(errs, c.close())
+		}
+	}
+	s.readers, s.indexer, s.wconn = nil, nil, nil
+	if s.memory != nil {
+		vfs.Unregister(s.memory.name)
+	}
+	return errors.Join(errs...)
+}
+
+// Write runs f in one immediate transaction on the single writer. It is durable when Write returns nil. When f fails or panics, ctx
+// ends, or SQLite runs out of memory, nothing of it is kept. f must not use its Tx after it has returned.
+func (s *Store) Write(ctx context.Context, f func(*Tx) error) error {
+	if err := s.enter(); err != nil {
+		return fail(ctx, err, "write")
+	}
+	defer s.leave()
+	if s.cfg.ReadOnly {
+		return fail(ctx, ErrReadOnly, "write")
+	}
+	if err := s.lockWriter(ctx); err != nil {
+		return fail(ctx, err, "write")
+	}
+	defer s.unlockWriter()
+	if s.wconn == nil {
+		c, err := s.dial(ctx)
+		if err != nil {
+			return fail(ctx, err, "write: reopen the writer")
+		}
+		s.wconn = c
+		if err := c.Exec(`PRAGMA synchronous = FULL`); err != nil {
+			return fail(ctx, err, "write: reopen the writer")
+		}
+		s.watchLog(c)
+	}
+	var added int64
+	err := s.transact(ctx, s.wconn, func() {
+		s.wconn = nil
+	}, func(c *conn) error {
+		tx := &Tx{Reader: &Reader{store: s, conn: c, ctx: ctx, writing: true}}
+		defer tx.end()
+		if err := f(tx); err != nil {
+			return err
+		}
+		added = tx.added
+		if _, err := c.exec(`UPDATE meta SET value = value + 1 WHERE name = 'version'`); err != nil {
+			return fail(ctx, err, "write")
+		}
+		return nil
+	})
+	if err == nil && s.unindexed.Add(added) >= indexBatchBytes {
+		s.nudge()
+	}
+	return err
+}
+
+func (s *Store) lockWriter(ctx context.Context) error {
+	select {
+	case s.writer <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case s.writer <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *Store) unlockWriter() { <-s.writer }
+
+// transact runs f between BEGIN IMMEDIATE and COMMIT on c. When f does not return, or the transaction cannot be ended, c is closed and
+// lost is called: what SQLite's memory holds then is not known.
+func (s *Store) transact(ctx context.Context, c *conn, lost func(), f func(*conn) error) (err error) {
+	c.SetInterrupt(ctx)
+	sound := false
+	defer func() {
+		if sound {
+			return
+		}
+		p := recover()
+		lost()
+		closing := s.giveUp(c)
+		switch {
+		case isMemory(p):
+			err = errors.Join(fmt.Errorf("store: write: %w", ErrMemory), closing)
+		case p != nil:
+			panic(p)
+		}
+	}()
+	if _, err := c.exec(`BEGIN IMMEDIATE`); err != nil {
+		c.SetInterrupt(context.Background())
+		sound = true
+		return fail(ctx, err, "write")
+	}
+	err = f(c)
+	c.SetInterrupt(context.Background())
+	if err == nil {
+		err = fail(ctx, ctx.Err(), "write")
+	}
+	if err == nil {
+		if _, err = c.exec(`COMMIT`); err == nil {
+			sound = true
+			return nil
+		}
+		err = fail(ctx, err, "write: commit")
+	}
+	// Some errors end the transaction by themselves.
+	if !c.GetAutocommit() {
+		if _, e := c.exec(`ROLLBACK`); e != nil {
+			return errors.Join(err, fail(ctx, e, "write: roll back")) // unsound: the connection is closed
+		}
+	}
+	sound = true
+	return err
+}
+
+// giveUp closes a connection in whatever state it is. A transaction on it is rolled back.
+func (s *Store) giveUp(c *conn) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("store: a connection is lost: %v", p)
+		}
+	}()
+	c.SetInterrupt(context.Background())
+	if !c.GetAutocommit() {
+		_ = c.Exec(`ROLLBACK`) // Closing does it otherwise.
+	}
+	return c.close()
+}
+
+// isMemory reports whether a panic is SQLite's way of saying that its memory is used up.
+func isMemory(p any) bool {
+	err, ok := p.(error)
+	return ok && strings.HasPrefix(err.Error(), "sqlite3: out of memory")
+}
+
+// Read runs f on one snapshot, taken at f's first query. It sees every [Store.Write] that returned before, of any goroutine or process.
+// f must not use its Reader, nor an iterator of it, after it has returned.
+func (s *Store) Read(ctx context.Context, f func(*Reader) error) error {
+	if err := s.enter(); err != nil {
+		return fail(ctx, err, "read")
+	}
+	defer s.leave()
+	return s.snapshot(ctx, f)
+}
+
+func (s *Store) snapshot(ctx context.Context, f func(*Reader) error) (err error) {
+	c, err := s.takeReader(ctx)
+	if err != nil {
+		return fail(ctx, err, "read")
+	}
+	sound := false
+	defer func() {
+		if sound {
+			s.putReader(c)
+			return
+		}
+		p := recover()
+		closing := s.giveUp(c)
+		switch {
+		case isMemory(p):
+			err = errors.Join(fmt.Errorf("store: read: %w", ErrMemory), closing)
+		case p != nil:
+			panic(p)
+		default:
+			err = errors.Join(err, closing)
+		}
+	}()
+	c.SetInterrupt(ctx)
+	if _, err := c.exec(`BEGIN`); err != nil {
+		return fail(ctx, err, "read")
+	}
+	r := &Reader{store: s, conn: c, ctx: ctx}
+	defer r.end()
+	err = f(r)
+	c.SetInterrupt(context.Background())
+	if !c.GetAutocommit() {
+		if _, e := c.exec(`ROLLBACK`); e != nil {
+			return errors.Join(err, fail(ctx, e, "read"))
+		}
+	}
+	sound = true
+	return err
+}
+
+// takeReader returns an idle read connection or opens one: a read inside a read never waits for the outer one.
+func (s *Store) takeReader(ctx context.Context) (*conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	if n := len(s.readers); n > 0 {
+		c := s.readers[n-1]
+		s.readers = s.readers[:n-1]
+		s.mu.Unlock()
+		return c, nil
+	}
+	s.mu.Unlock()
+	return s.dial(ctx)
+}
+
+func (s *Store) putReader(c *conn) {
+	s.mu.Lock()
+	if len(s.readers) < idleReaders {
+		s.readers = append(s.readers, c)
+		c = nil
+	}
+	s.mu.Unlock()
+	if c != nil {
+		_ = c.close() // Nothing was written on it.
+	}
+}
+
+// Version changes whenever a write of any process was committed. Filling the index does not count.
+func (s *Store) Version(ctx context.Context) (uint64, error) {
+	if err := s.enter(); err != nil {
+		return 0, fail(ctx, err, "version")
+	}
+	defer s.leave()
+	c, err := s.takeReader(ctx)
+	if err != nil {
+		return 0, fail(ctx, err, "version")
+	}
+	n, found, err := c.number(`SELECT value FROM meta WHERE name = 'version'`)
+	if err != nil {
+		return 0, errors.Join(fail(ctx, err, "version"), s.giveUp(c))
+	}
+	s.putReader(c)
+	if !found {
+		return 0, fail(ctx, ErrCorrupt, "version")
+	}
+	return uint64(n), nil
+}
