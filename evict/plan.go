@@ -179,7 +179,7 @@ type OverflowError struct {
 
 // Error says what does not fit.
 func (e *OverflowError) Error() string {
-	s := fmt.Sprintf("evict: %s does not fit: %d tokens needed, %d available", e.Floor, e.Need, e.Have)
+	s := fmt.Sprintf("evict: no room for %s: %d tokens needed, %d available", e.Floor, e.Need, e.Have)
 	if e.ID != "" {
 		s += " (" + e.ID + ")"
 	}

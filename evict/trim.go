@@ -5,43 +5,49 @@ import "slices"
 // MinTrim is the least size in tokens to which an episode is trimmed: a few words of head and tail, and the pointer to the whole.
 const MinTrim = 96
 
-// trim plans for a prompt that does not fit although everything outside the last floors has gone: the newest atom, the newest user turn and the task root
-// are shortened in this order, each only if the one before was not enough.
+// trim plans for a prompt that does not fit although everything outside the last floors has gone. The newest atom, the newest user turn and the task root give way
+// in this order, each only if those before were not enough: results and user turns are shortened; calls, whose arguments are never cut, leave with their results.
+// Once a later floor has to give way, it shares the room with those before it, so that none of them is cut to nothing for the sake of another.
 func (p *prompt) trim(target int) (Plan, error) {
 	moves := p.moves(FloorKeepRecent, false)
 	taken := make([]bool, len(moves))
 	for i := range taken {
 		taken[i] = true
 	}
-	o := p.outcome(moves, taken)
 	a := attempt{first: true, allowed: FloorTaskRoot, goal: p.in.Limit, limit: p.in.Limit, target: target}
-	// A quarter of the room stays free for the turns that follow; of what the user said, an eighth.
-	for _, f := range []struct{ class, keep, of int }{{FloorNewestAtom, 3, 4}, {FloorNewestUser, 7, 8}, {FloorTaskRoot, 7, 8}} {
-		p.shorten(o, f.class, f.keep, f.of)
-		if p.after(o) <= p.in.Limit {
-			return p.plan(o, a), nil
-		}
-		if f.class == FloorNewestAtom && p.archiveNewest(o) && p.after(o) <= p.in.Limit {
-			return p.plan(o, a), nil
+	var o *outcome
+	for floor := FloorNewestAtom; floor <= FloorTaskRoot; floor++ {
+		for _, archive := range []bool{false, true} {
+			next := p.outcome(moves, taken)
+			if archive && !p.archiveNewest(next) {
+				continue
+			}
+			o = next
+			p.shorten(o, floor)
+			if p.after(o) <= p.in.Limit {
+				return p.plan(o, a), nil
+			}
 		}
 	}
 	return p.overflow(o, target)
 }
 
-// shorten trims the results and user turns of a floor class, the longest first, so that they take keep/of of the room that the rest leaves.
-func (p *prompt) shorten(o *outcome, class, keep, of int) {
+// shorten trims the results and user turns of the floors from the newest atom up to floor, the longest first, so that they take seven eighths of the room that the
+// rest leaves: the turns that follow need the last one.
+func (p *prompt) shorten(o *outcome, floor int) {
 	var at []int
 	room := p.in.Limit - p.after(o)
 	for i, it := range p.in.Items {
-		if p.class[i] == class && it.Tier == Live && o.tiers[i] == Live && (it.Role == roleTool || it.Role == roleUser) {
+		c := p.class[i]
+		if c >= FloorNewestAtom && c <= floor && it.Tier == Live && o.tiers[i] == Live && (it.Role == roleTool || it.Role == roleUser) {
 			at = append(at, i)
 			room += o.sizes[i]
 		}
 	}
-	most := level(at, o.sizes, room*keep/of)
+	most := level(at, o.sizes, room-room/8)
 	for _, i := range at {
 		if o.sizes[i] > most {
-			o.sizes[i], o.trims[i] = most, class
+			o.sizes[i], o.trims[i] = most, p.class[i]
 		}
 	}
 }
