@@ -2,8 +2,7 @@ package symbolic
 
 import (
 	"fmt"
-
-	"sakur4/internal/digest"
+	"strings"
 )
 
 // Extract parses the evidence and returns what the parser read as facts, in source order. It is the only maker of facts:
@@ -54,11 +53,11 @@ func mint(src FactSource, ev Evidence, max int, keep func(Fact) bool) (facts []F
 	names := uniquer{}
 	full := func() bool { return max > 0 && len(facts) == max }
 	err = scan(src, ev.Content(), full, func(it item) {
-		if it.tooLong || full() {
+		if it.tooLong || len(it.place) > maxPlaceBytes || full() {
 			leftOut++
 			return
 		}
-		name := names.unique(it.kind, prefix+it.place)
+		name := names.unique(it.kind, prefix+strings.ToValidUTF8(it.place, "\ufffd"))
 		f := Fact{row: Row{
 			FactID:        FactID(ev.Project(), name, it.kind, ev.FilePath()),
 			Project:       ev.Project(),
@@ -67,7 +66,7 @@ func mint(src FactSource, ev Evidence, max int, keep func(Fact) bool) (facts []F
 			FilePath:      ev.FilePath(),
 			Source:        src.String(),
 			Value:         clip(it.value),
-			ASTHash:       digest.Of(it.raw).String(),
+			ASTHash:       it.hash.String(),
 			Episode:       ev.EpisodeID(),
 			Offset:        it.offset,
 			Line:          it.line,

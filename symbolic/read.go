@@ -79,18 +79,29 @@ func withExit(r Reading, ev Evidence, max int) Reading {
 	return r
 }
 
-// Sniff returns the source whose structure the bytes show beyond doubt.
+// Sniff returns the source whose structure the bytes show beyond doubt: a JSON object or array, a unified diff, the heads of HTTP messages in front,
+// a table, a stated exit code, or lines that are fields and nothing else.
 func Sniff(ev Evidence) (FactSource, bool) {
 	if !ev.Valid() {
 		return FactSource{}, false
 	}
 	s := ev.Content()
-	if body := strings.TrimLeft(s, " \t\r\n\ufeff"); body != "" && (body[0] == '{' || body[0] == '[') && toolparse.JSON(s, nil) == nil {
+	switch toolparse.Sniff(s) {
+	case "json":
 		return JSON(), true
+	case "unified_diff":
+		return UnifiedDiff(), true
+	case "http_headers":
+		return HTTPHeaders(), true
+	case "csv":
+		return CSV(), true
 	}
 	// A file's content is nobody's exit code.
 	if _, err := toolparse.ExitCode(s); err == nil && ev.FilePath() == "" {
 		return ExitCode(), true
+	}
+	if toolparse.OnlyFields(s) {
+		return Fields(), true
 	}
 	return FactSource{}, false
 }
