@@ -16,12 +16,14 @@ type ExitStatus struct {
 	Form string
 }
 
-// How sure a form is. A strong form is what a tool writes around a command's output; a weak one may as well be the output's own last line.
+// How sure a form is. A weak one may as well be the output's own last line, a strong one is what tools write around a command's output, and a
+// framed one is parted from the output by a mark, so whatever the output itself says comes after it.
 type certainty int
 
 const (
 	weak certainty = iota + 1
 	strong
+	framed
 )
 
 // ExitCode finds the exit code that a tool states about the command whose output src is. The forms are those that agents write: a line of its own at the
@@ -67,6 +69,8 @@ func (p *exitParser) run() (ExitStatus, error) {
 		return p.located(head), nil
 	case tailSure > headSure:
 		return p.located(tail), nil
+	case head.Code != tail.Code && headSure == weak:
+		return p.located(tail), nil // of two lines of output the last one ended it
 	case head.Code != tail.Code:
 		return p.none("two statements of the exit code contradict each other")
 	}
@@ -119,7 +123,7 @@ func (p *exitParser) head(lines []textLine) (ExitStatus, certainty) {
 	var found ExitStatus
 	sure := certainty(0)
 	first := true
-	for _, l := range lines {
+	for i, l := range lines {
 		s := strings.TrimSpace(l.text)
 		if s == "" {
 			continue
@@ -127,7 +131,9 @@ func (p *exitParser) head(lines []textLine) (ExitStatus, certainty) {
 		if len(s) > maxStatusBytes {
 			break
 		}
-		if st, how := p.status(l); how == strong {
+		if st, how := p.status(l); how == framed || how == strong && outputFollows(lines[i+1:]) {
+			return st, framed
+		} else if how == strong {
 			return st, strong
 		} else if how == weak && first {
 			// A weak line at the very top, such as "exit status 1", is the whole of a short output or nothing.
@@ -135,10 +141,10 @@ func (p *exitParser) head(lines []textLine) (ExitStatus, certainty) {
 		}
 		if first {
 			if st, ok := p.logLine(l); ok {
-				return st, strong
+				return st, framed
 			}
 			if st, ok := p.beforeOutput(lines); ok {
-				return st, strong
+				return st, framed
 			}
 		}
 		first = false
@@ -152,6 +158,20 @@ func (p *exitParser) head(lines []textLine) (ExitStatus, certainty) {
 	return found, sure
 }
 
+// outputFollows reports whether nothing but lines of the tool's own stands before the one that announces the output.
+func outputFollows(lines []textLine) bool {
+	for _, l := range lines {
+		s := strings.TrimSpace(l.text)
+		if outputBegins(s) {
+			return true
+		}
+		if s != "" && !isLabel(s) && !isElement(s) {
+			return false
+		}
+	}
+	return false
+}
+
 // beforeOutput finds a labelled code right above the line that announces the output, below a sentence or two of the tool's own.
 func (p *exitParser) beforeOutput(lines []textLine) (ExitStatus, bool) {
 	for i := 0; i+1 < len(lines); i++ {
@@ -159,7 +179,7 @@ func (p *exitParser) beforeOutput(lines []textLine) (ExitStatus, bool) {
 			continue
 		}
 		st, how := p.status(lines[i])
-		return st, how == strong
+		return st, how >= strong
 	}
 	return ExitStatus{}, false
 }
@@ -171,7 +191,7 @@ func (p *exitParser) tail(lines []textLine) (found ExitStatus, sure certainty, c
 		s := strings.TrimSpace(l.text)
 		if s == "" {
 			// One gap may part the tool's own lines; output lies behind it in all other cases.
-			if blanks++; blanks > 2 || sure == strong {
+			if blanks++; blanks > 2 || sure >= strong {
 				break
 			}
 			continue
@@ -184,9 +204,9 @@ func (p *exitParser) tail(lines []textLine) (found ExitStatus, sure certainty, c
 		case how == 0:
 		case sure == 0:
 			found, sure = st, how
-		case how == strong && sure == strong && isBracketed(s) && st.Code != found.Code:
+		case how >= strong && sure >= strong && isBracketed(s) && st.Code != found.Code:
 			return found, sure, true
-		case how == strong && sure == weak:
+		case how >= strong && sure == weak:
 			found, sure = st, how
 		}
 		if how == 0 && !isTailFrame(s) {
@@ -240,7 +260,7 @@ func outputBegins(s string) bool {
 // json reads the exit code member of a JSON object: at the top, or in an object such as "metadata" just below it.
 func (p *exitParser) json() (st ExitStatus, ok, isJSON bool) {
 	var codes []ExitStatus
-	streams, bare := false, -1
+	streams, output, bare, bareExit := false, false, -1, false
 	jp := &jsonParser{src: p.src, line: 1, visit: func(v JSONValue) bool {
 		if v.Depth() == 0 || v.Depth() > 2 || !v.p.stack[0].object {
 			return true
@@ -256,8 +276,12 @@ func (p *exitParser) json() (st ExitStatus, ok, isJSON bool) {
 		switch strings.ToLower(name) {
 		case "stdout", "stderr":
 			streams = true
+		case "output":
+			output = true
 		}
 		plain := strings.EqualFold(name, "code") || strings.EqualFold(name, "status") || strings.EqualFold(name, "exit")
+		// Below the top only "exit" is plain enough: a "status" in there is any server's.
+		plain = plain && (v.Depth() == 1 || strings.EqualFold(name, "exit"))
 		if v.Kind != JSONNumber || !plain && !isCodeName(name) {
 			return true
 		}
@@ -265,8 +289,8 @@ func (p *exitParser) json() (st ExitStatus, ok, isJSON bool) {
 		if err != nil || n > maxCode || n < minCode {
 			return true
 		}
-		if plain && !(strings.EqualFold(name, "exit") && v.Depth() == 2) {
-			bare = len(codes)
+		if plain && v.Depth() == 1 {
+			bare, bareExit = len(codes), strings.EqualFold(name, "exit")
 		}
 		codes = append(codes, ExitStatus{Code: int(n), Raw: v.Raw, Offset: v.Offset, Line: v.Line, Form: "json"})
 		return true
@@ -276,8 +300,8 @@ func (p *exitParser) json() (st ExitStatus, ok, isJSON bool) {
 	if err != nil {
 		return ExitStatus{}, false, false
 	}
-	if bare >= 0 && !streams {
-		// "code" and "status" name an exit code only beside the streams of a process.
+	if bare >= 0 && !streams && !(bareExit && output) {
+		// "code" and "status" name an exit code only beside the streams of a process, "exit" beside its output.
 		codes = append(codes[:bare:bare], codes[bare+1:]...)
 	}
 	if len(codes) == 0 {
@@ -293,7 +317,7 @@ func (p *exitParser) json() (st ExitStatus, ok, isJSON bool) {
 
 func holdsStatus(key string) bool {
 	switch strings.ToLower(key) {
-	case "metadata", "meta", "result", "output", "data", "details", "structuredcontent", "structured_content", "extra", "process":
+	case "metadata", "meta", "result", "output", "data", "content", "details", "structuredcontent", "structured_content", "extra", "process":
 		return true
 	}
 	return false

@@ -21,8 +21,9 @@ func (p *exitParser) status(l textLine) (ExitStatus, certainty) {
 	c := cursor{s: s}
 	c.spaces()
 	if c.tag() {
-		return c.status(l, "tag"), strong
+		return c.status(l, "tag"), framed
 	}
+	c.unwrap()
 	how := c.line()
 	if how == 0 {
 		return ExitStatus{}, 0
@@ -118,7 +119,7 @@ func (c *cursor) number() bool {
 
 // ended reports whether nothing follows but the closing of what was opened and a full stop.
 func (c *cursor) ended() bool {
-	rest := strings.TrimSpace(c.s[c.at:])
+	rest := strings.Trim(c.s[c.at:], " \t\r*`")
 	rest = strings.TrimSuffix(rest, ".")
 	if c.terminator != "" {
 		var ok bool
@@ -149,6 +150,27 @@ func (c *cursor) tag() bool {
 	return true
 }
 
+// unwrap takes what agents put around a line of their own: an element such as <system>, a GitHub annotation, a sign or bold type.
+func (c *cursor) unwrap() {
+	for _, name := range [...]string{"system", "error", "status", "message", "tool_use_error"} {
+		open, end := "<"+name+">", "</"+name+">"
+		if rest := strings.TrimSpace(c.s[c.at:]); strings.HasPrefix(rest, open) && strings.HasSuffix(rest, end) {
+			c.at += len(open)
+			c.s = c.s[:strings.LastIndex(c.s, end)]
+			break
+		}
+	}
+	for c.at < len(c.s) && c.s[c.at] >= 0x80 {
+		c.at++
+	}
+	c.spaces()
+	for _, mark := range [...]string{"##[error]", "**"} {
+		if strings.HasPrefix(c.s[c.at:], mark) {
+			c.at += len(mark)
+		}
+	}
+}
+
 // line reads the sentence and label forms.
 func (c *cursor) line() certainty {
 	bracket := false
@@ -177,6 +199,10 @@ func (c *cursor) line() certainty {
 		return weak
 	}
 	*c = start
+	if bracket && c.word("exit") && c.number() && c.ended() {
+		return strong
+	}
+	*c = start
 	if c.makeError() {
 		return weak
 	}
@@ -201,11 +227,21 @@ func (c *cursor) label() certainty {
 	default:
 		return 0
 	}
-	c.spaces()
-	separated := c.at < len(c.s) && (c.s[c.at] == ':' || c.s[c.at] == '=')
-	if separated {
+	separated := false
+	switch {
+	case c.at < len(c.s) && c.s[c.at] == '=':
+		// "exit_code = 1" with spaces is a line of a program.
+		if c.at++; c.at < len(c.s) && c.s[c.at] == ' ' {
+			return 0
+		}
+		separated = true
+	case c.at < len(c.s) && c.s[c.at] == ':':
 		c.at++
-	} else if status {
+		separated = true
+		for c.at < len(c.s) && strings.IndexByte(" *`", c.s[c.at]) >= 0 {
+			c.at++
+		}
+	case status:
 		return 0 // "exit status 1" is the weak form.
 	}
 	if !c.number() {
@@ -224,7 +260,10 @@ func (c *cursor) label() certainty {
 
 // sentence reads "Command exited with code 1", "The command completed with exit code 1.", `Command "make" failed with exit code 1` and the like.
 func (c *cursor) sentence() bool {
-	c.anyWord("the", "error:", "error")
+	if c.anyWord("elifecycle", "error", "fatal") && c.at < len(c.s) && c.s[c.at] == ':' {
+		c.at++
+	}
+	c.word("the")
 	if c.anyWord("command", "process", "script", "program", "shell", "task", "job", "container", "cmd", "subprocess") {
 		c.quoted()
 	}
