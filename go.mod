@@ -1,13 +1,12 @@
 module sakur4
 
-go 1.26
+go 1.26.0
 
 require (
 	github.com/cespare/xxhash/v2 v2.3.0
 	github.com/google/go-cmp v0.7.0
 	github.com/ncruces/go-sqlite3 v0.37.0
 	github.com/tiktoken-go/tokenizer v0.10.0
-	golang.org/x/sync v0.25.0
 )
 
 require (

@@ -52,6 +52,8 @@ type Profile struct {
 	Window int
 	// Slots is the number of slots; 0 is unknown.
 	Slots int
+	// Slot is the slot that this client's chats are pinned to; nil leaves the choice to the server.
+	Slot *int
 	// Geometry is the shape of the prompt cache.
 	Geometry Geometry
 	// Rule says when a llama.cpp server writes checkpoints; nil where Geometry.Kind is not [Points] or another rule holds.

@@ -134,6 +134,9 @@ type Receipt struct {
 	Turn, Generation int
 	// Window is the size of the context, Used the size of the prompt: the sum of the parts. Both in tokens.
 	Window, Used int
+	// New is how many of those tokens have never stood in a prompt of the session: episodes with their template overhead at their first
+	// appearance, and the head once; notes and stubs are not new.
+	New int
 	// Messages is the number of messages of the prompt, EscapedMarks that of control-token texts that were made harmless in it.
 	Messages, EscapedMarks int
 	// Compacted says that this turn's window was compacted.

@@ -305,3 +305,8 @@ func shapeOf(items []Item) string {
 	}
 	return b.String()
 }
+
+// Tokens returns the tokens of a text.
+func (c *Counter) Tokens(ctx context.Context, text string) ([]int32, error) {
+	return c.b.Tokens(ctx, text)
+}

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"sakur4/internal/digest"
@@ -46,8 +47,8 @@ type Options struct {
 	Trim int
 	// Exit is the exit status that a parser read in the result, "" if none.
 	Exit string
-	// Path is the path argument of the result's call, "" if none.
-	Path string
+
+	path string // the path argument of the result's call, "" if none
 }
 
 // Add renders the next episode of the record at the end of the chat, with the fixed messages that a legal order needs.
@@ -93,6 +94,7 @@ func (c *Chat) Add(rec *episode.Record, opt Options) *Entry {
 			return nil
 		}
 		c.open.done[rec.CallIndex] = true
+		opt.path = pathArgument(c.open.calls[rec.CallIndex].Arguments)
 		e.Group, e.Atom, e.CallIndex = c.group, c.open.entry.Seq, rec.CallIndex
 		e.CallIDs = []string{c.open.entry.CallIDs[rec.CallIndex]}
 		e.Source = source(rec, opt)
@@ -136,6 +138,21 @@ func hasText(s string) bool {
 	return false
 }
 
+// pathArgument returns the argument that names a file, "" if there is none.
+func pathArgument(arguments string) string {
+	var m map[string]json.RawMessage
+	if json.Unmarshal([]byte(arguments), &m) != nil {
+		return ""
+	}
+	for _, key := range []string{"path", "file_path", "filePath", "file", "filename"} {
+		var s string
+		if v, ok := m[key]; ok && json.Unmarshal(v, &s) == nil && s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
 func source(rec *episode.Record, opt Options) Source {
 	lines := 0
 	for i := range len(rec.Content) {
@@ -146,7 +163,7 @@ func source(rec *episode.Record, opt Options) Source {
 	if n := len(rec.Content); n > 0 && rec.Content[n-1] != '\n' {
 		lines++
 	}
-	return Source{Tool: rec.ToolName, Path: opt.Path, Exit: opt.Exit, Bytes: len(rec.Content), Lines: lines, Tokens: rec.Tokens}
+	return Source{Tool: rec.ToolName, Path: opt.path, Exit: opt.Exit, Bytes: len(rec.Content), Lines: lines, Tokens: rec.Tokens}
 }
 
 func (c *Chat) push(e *Entry) {

@@ -134,10 +134,11 @@ type Entry struct {
 	Message Message
 	Pieces  []Piece
 	Escaped int
-	// Digest is the digest of the episode's content.
+	// Digest is the digest of the episode's content, Tool the tool of a result.
 	Digest digest.Digest
-	// Live reports whether an identical result may refer to this one.
-	Tool string
+	Tool   string
+
+	bareBytes, barePieces int // the message without its notes
 }
 
 // body is the part of an entry that is stored beside its kind, episode and form.
@@ -259,16 +260,24 @@ func (e *Entry) Render(rec *episode.Record, esc *Escaper) {
 		}
 	}
 	e.Message = m
+	e.bareBytes, e.barePieces = len(m.Content), len(e.Pieces)
 	for _, n := range e.Notes {
 		e.renderNote(n)
 	}
 }
 
-// Append adds a note behind the rendered content.
-func (e *Entry) Append(n Note) {
-	e.Notes = append(e.Notes, n)
-	e.renderNote(n)
+// SetNotes replaces the notes behind the rendered content.
+func (e *Entry) SetNotes(notes []Note) {
+	e.Message.Content = e.Message.Content[:e.bareBytes]
+	e.Pieces = e.Pieces[:e.barePieces:e.barePieces]
+	e.Notes = notes
+	for _, n := range notes {
+		e.renderNote(n)
+	}
 }
+
+// Append adds a note behind the rendered content.
+func (e *Entry) Append(n Note) { e.SetNotes(append(e.Notes[:len(e.Notes):len(e.Notes)], n)) }
 
 func (e *Entry) renderNote(n Note) {
 	s := noteText(n)

@@ -42,7 +42,9 @@ func oneLine(s string) string {
 	return s
 }
 
-func readWith(id string) string { return fmt.Sprintf(" memory_episode with id %s returns it whole.", id) }
+func readWith(id string) string {
+	return fmt.Sprintf(" memory_episode with id %s returns it whole.", id)
+}
 
 func interrupted(tool string) string {
 	return block("interrupted", fmt.Sprintf("The call of %s was interrupted: no result was recorded for it.", oneLine(tool)))
@@ -115,4 +117,13 @@ func clip(s string, n int) string {
 		n--
 	}
 	return s[:n]
+}
+
+// PinBlock returns the text of the pins in the head, parted from what stands before it.
+func PinBlock(block string, behind bool) string {
+	s := frame.Note("pins", block)
+	if !behind {
+		s = strings.TrimPrefix(s, "\n\n")
+	}
+	return s
 }

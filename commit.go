@@ -1,0 +1,209 @@
+package sakur4
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sakur4/evict"
+	"sakur4/internal/digest"
+	"sakur4/internal/episode"
+	"sakur4/internal/pin"
+	"sakur4/internal/store"
+	"sakur4/symbolic"
+)
+
+// Commit records one turn. It is durable when it returns, with the facts that a parser read in it, and it never talks to a server.
+//
+// The errors are [ErrInvalidTurn] (a [*TurnError]), [ErrUnknownEpisode], [ErrTooLarge], [ErrConflict], and those of the store; after an error
+// nothing is stored.
+func (s *Session) Commit(ctx context.Context, t Turn) (Committed, error) {
+	if err := s.e.check(ctx); err != nil {
+		return Committed{}, err
+	}
+	rec, err := s.record(t)
+	if err != nil {
+		return Committed{}, err
+	}
+	// The id is fixed before the transaction: a parser's facts name the episode that they were read in.
+	rec.ID = s.e.id("ep")
+	rec.Created = s.e.now()
+	if rec.At.IsZero() {
+		rec.At = rec.Created
+	}
+	rec.Tokens = s.e.countRecord(rec)
+	rec.Tokenizer = s.e.opts.Tokenizer.Name()
+	rec.Digest = digest.Of(rec.Content)
+
+	s.bookMu.Lock()
+	defer s.bookMu.Unlock()
+	if s.book == nil {
+		s.book = newBook()
+	}
+	out := Committed{Episode: EpisodeID(rec.ID), Tokens: rec.Tokens}
+	err = s.e.st.Write(ctx, func(tx *store.Tx) error {
+		if err := s.book.sync(tx.Reader, s.e.project, s.id); err != nil {
+			return err
+		}
+		if t.After > 0 && t.After != s.book.last {
+			return fmt.Errorf("%w: last episode has Seq %d, not %d", ErrConflict, s.book.last, t.After)
+		}
+		var call episode.Call
+		if rec.Role == episode.Tool {
+			var err error
+			if call, err = s.book.answer(rec); err != nil {
+				return err
+			}
+		}
+		if err := tx.EnsureSession(s.e.project, s.id); err != nil {
+			return err
+		}
+		if err := tx.AppendEpisode(rec); err != nil {
+			return err
+		}
+		if t.Corrects != "" {
+			if err := tx.MarkSuperseded(s.e.project, string(t.Corrects), rec.ID); err != nil {
+				if errors.Is(err, store.ErrNotFound) {
+					return fmt.Errorf("%w: Corrects %q", ErrUnknownEpisode, t.Corrects)
+				}
+				return err
+			}
+		}
+		if rec.Role != episode.Tool {
+			return nil
+		}
+		ev, err := episode.FromResult(*rec, call)
+		if err != nil {
+			// What we rendered ourselves is recorded like anything else, and gives no evidence.
+			out.Summary = symbolic.NoStructure
+			return nil
+		}
+		reading := symbolic.Read(ev, s.e.maxFacts)
+		out.Parser, out.Summary, out.FactsLeftOut = reading.Parser, reading.Summary, reading.LeftOut
+		for _, f := range reading.Facts {
+			out.Facts = append(out.Facts, f.Row())
+		}
+		return tx.PutFacts(s.e.project, out.Facts, rec.Created)
+	})
+	if err != nil {
+		s.book = nil // what the book learned inside the transaction may have been rolled back
+		return Committed{}, wrap(err)
+	}
+	s.book.add(rec)
+	out.Seq = rec.Seq
+	if rec.Role == episode.User {
+		for _, text := range pin.Propose(rec.Content) {
+			out.PinProposals = append(out.PinProposals, PinProposal{Text: text, Kind: PinConstraint})
+		}
+	}
+	return out, nil
+}
+
+// record checks what can be known of a turn without the session.
+func (s *Session) record(t Turn) (*episode.Record, error) {
+	role := episode.Role(t.Role)
+	if !role.Valid() {
+		return nil, &TurnError{Field: "Role", ID: string(t.Role), Msg: "unknown role"}
+	}
+	size := len(t.Content) + len(t.Reasoning)
+	rec := &episode.Record{Project: s.e.project, Session: s.id, Role: role, Content: t.Content, Reasoning: t.Reasoning, CallID: t.ToolCallID,
+		ToolName: t.ToolName, At: t.At, Droppable: t.Droppable, Tier: evict.Live}
+	for _, c := range t.ToolCalls {
+		rec.Calls = append(rec.Calls, episode.Call(c))
+		size += len(c.ID) + len(c.Name) + len(c.Arguments)
+	}
+	switch {
+	case size > MaxTurnBytes:
+		return nil, fmt.Errorf("%w: %d bytes of at most %d", ErrTooLarge, size, MaxTurnBytes)
+	case len(t.ToolCalls) > 0 && role != episode.Assistant:
+		return nil, &TurnError{Field: "ToolCalls", Msg: "only an assistant turn has calls"}
+	case t.Reasoning != "" && role != episode.Assistant:
+		return nil, &TurnError{Field: "Reasoning", Msg: "only an assistant turn has reasoning"}
+	case (t.ToolCallID != "" || t.ToolName != "") && role != episode.Tool:
+		return nil, &TurnError{Field: "ToolCallID", ID: t.ToolCallID, Msg: "only a tool turn answers a call"}
+	case role == episode.User && t.Content == "":
+		return nil, &TurnError{Field: "Content", Msg: "a user turn is not empty"}
+	}
+	return rec, nil
+}
+
+func (e *Engine) countRecord(r *episode.Record) int {
+	n := e.counter.count(r.Content) + e.counter.count(r.Reasoning)
+	for _, c := range r.Calls {
+		n += e.counter.count(c.Name) + e.counter.count(c.Arguments)
+	}
+	return n
+}
+
+// book knows which calls of a session are without a result. It follows the record, so it is always read from there first.
+type book struct {
+	last int64
+	open []openCall // in the order of the record
+}
+
+type openCall struct {
+	episode string
+	index   int
+	call    episode.Call
+}
+
+func newBook() *book { return &book{} }
+
+// sync reads what was recorded since, by anybody.
+func (b *book) sync(r *store.Reader, project, session string) error {
+	last, err := r.LastSeq(project, session)
+	if err != nil {
+		return err
+	}
+	if last == b.last {
+		return nil
+	}
+	for rec, err := range r.SessionEpisodes(project, session, b.last) {
+		if err != nil {
+			return err
+		}
+		b.add(&rec)
+	}
+	return nil
+}
+
+func (b *book) add(rec *episode.Record) {
+	if rec.Seq <= b.last {
+		return
+	}
+	b.last = rec.Seq
+	for i, c := range rec.Calls {
+		b.open = append(b.open, openCall{rec.ID, i, c})
+	}
+	if rec.Role == episode.Tool {
+		for i, o := range b.open {
+			if o.episode == rec.CallEpisode && o.index == rec.CallIndex {
+				b.open = append(b.open[:i], b.open[i+1:]...)
+				break
+			}
+		}
+	}
+}
+
+// answer finds the call that a result belongs to: in the newest turn that has an open call of that id, the first of them.
+func (b *book) answer(rec *episode.Record) (episode.Call, error) {
+	at := -1
+	for i := len(b.open) - 1; i >= 0; i-- {
+		if b.open[i].call.ID != rec.CallID {
+			continue
+		}
+		if at >= 0 && b.open[at].episode != b.open[i].episode {
+			break
+		}
+		at = i
+	}
+	if at < 0 {
+		return episode.Call{}, &TurnError{Field: "ToolCallID", ID: rec.CallID, Msg: "no open call of that id"}
+	}
+	o := b.open[at]
+	rec.CallEpisode, rec.CallIndex = o.episode, o.index
+	if rec.ToolName == "" {
+		rec.ToolName = o.call.Name
+	}
+	return o.call, nil
+}

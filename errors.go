@@ -1,0 +1,114 @@
+package sakur4
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Errors of [Open].
+var (
+	// ErrLocked is returned when another process held the store for longer than the busy timeout. Any writing call may return it.
+	ErrLocked = errors.New("sakur4: store is locked")
+	// ErrCorrupt is returned when the file is damaged or is no store of ours.
+	ErrCorrupt = errors.New("sakur4: store is corrupt")
+	// ErrWrongKey is returned when the store is encrypted with another key.
+	ErrWrongKey = errors.New("sakur4: wrong encryption key")
+	// ErrUnsupported is returned when an option or an ability is not available here; the error names it.
+	ErrUnsupported = errors.New("sakur4: not supported")
+)
+
+// Errors of any call.
+var (
+	// ErrClosed is returned after [Engine.Close].
+	ErrClosed = errors.New("sakur4: engine is closed")
+	// ErrReadOnly is returned by every call that writes when the store was opened read-only.
+	ErrReadOnly = errors.New("sakur4: store is read-only")
+	// ErrNotFound is returned when an id names nothing in this project.
+	ErrNotFound = errors.New("sakur4: not found")
+)
+
+// Errors of [Session.Commit] and [Session.Pin].
+var (
+	// ErrInvalidTurn is returned when a turn cannot belong to the session: a result without an open call, a second result, an empty user turn.
+	// Nothing is stored.
+	ErrInvalidTurn = errors.New("sakur4: invalid turn")
+	// ErrUnknownEpisode is returned when Corrects, or an id to extract from, names no episode of the project. Nothing is stored.
+	ErrUnknownEpisode = errors.New("sakur4: unknown episode")
+	// ErrTooLarge is returned when a turn is larger than [MaxTurnBytes].
+	ErrTooLarge = errors.New("sakur4: turn is too large")
+	// ErrConflict is returned when [Turn.After] is not the session's last Seq: somebody else has committed since.
+	ErrConflict = errors.New("sakur4: session has moved on")
+	// ErrInvalidPin is returned when a pin's text cannot stand verbatim in a prompt: it is empty, no valid UTF-8, or holds control-token text.
+	ErrInvalidPin = errors.New("sakur4: invalid pin")
+)
+
+// Errors of [Session.Window], [Session.Plan] and [Session.Compact].
+var (
+	// ErrPending is returned while results of the newest assistant turn are missing. The error is a [*PendingError].
+	ErrPending = errors.New("sakur4: results are missing")
+	// ErrNoTurn is returned when nobody is waiting for a reply: the session is empty, or the assistant has spoken last.
+	ErrNoTurn = errors.New("sakur4: no turn to answer")
+	// ErrBudgetOverflow is returned when no prompt fits the window. The error is a [*BudgetError]; nothing has changed.
+	ErrBudgetOverflow = errors.New("sakur4: prompt does not fit the window")
+	// ErrInvalidHead is returned when the tool list of a [Head] is not a JSON array.
+	ErrInvalidHead = errors.New("sakur4: invalid head")
+)
+
+// Errors of [Engine.Rederive].
+var (
+	// ErrStale is returned when a fact's source has changed since it was read. The error is a [*StaleError].
+	ErrStale = errors.New("sakur4: source has changed")
+)
+
+// PendingError says which calls of the newest assistant turn have no result yet. It is [ErrPending].
+type PendingError struct {
+	// Calls are their ids, as the model gave them, in the order of the turn.
+	Calls []string
+}
+
+// Error lists the ids.
+func (e *PendingError) Error() string {
+	return fmt.Sprintf("sakur4: results are missing for %d calls: %s", len(e.Calls), strings.Join(e.Calls, ", "))
+}
+
+// Is reports whether target is [ErrPending].
+func (e *PendingError) Is(target error) bool { return target == ErrPending }
+
+// BudgetError says what does not fit into the window. It is [ErrBudgetOverflow].
+type BudgetError struct {
+	// Floor names what does not give way, such as "pins"; ID is the episode or pin that stands for it, "" if it is several.
+	Floor, ID string
+	// Need is the least size in tokens that the prompt can have, Have what the window leaves for it.
+	Need, Have int
+}
+
+// Error says what does not fit.
+func (e *BudgetError) Error() string {
+	id := ""
+	if e.ID != "" {
+		id = " (" + e.ID + ")"
+	}
+	return fmt.Sprintf("sakur4: %s%s does not fit the window: %d tokens needed, %d available", e.Floor, id, e.Need, e.Have)
+}
+
+// Is reports whether target is [ErrBudgetOverflow].
+func (e *BudgetError) Is(target error) bool { return target == ErrBudgetOverflow }
+
+// TurnError says which part of a turn is wrong. It is [ErrInvalidTurn].
+type TurnError struct {
+	// Field is the field's name, ID the call id or episode id that it names, "" if none.
+	Field, ID string
+	Msg       string
+}
+
+// Error names the field and the reason.
+func (e *TurnError) Error() string {
+	if e.ID != "" {
+		return fmt.Sprintf("sakur4: invalid turn: %s %q: %s", e.Field, e.ID, e.Msg)
+	}
+	return fmt.Sprintf("sakur4: invalid turn: %s: %s", e.Field, e.Msg)
+}
+
+// Is reports whether target is [ErrInvalidTurn].
+func (e *TurnError) Is(target error) bool { return target == ErrInvalidTurn }

@@ -1,0 +1,237 @@
+package sakur4
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+
+	"sakur4/boundary"
+	"sakur4/evict"
+	"sakur4/internal/store"
+	"sakur4/receipt"
+)
+
+// storedReceipt is a receipt as it is stored.
+type storedReceipt struct {
+	Receipt receipt.Receipt `json:"receipt"`
+	// Usage is what the server said, nil before it did.
+	Usage *Usage `json:"usage,omitempty"`
+}
+
+// Observe enters what the server measured for a prompt, and returns the prompt's receipt with prediction and measurement side by side.
+// What was predicted wrongly corrects the model of the server's cache. A second call for the same prompt returns the same receipt and changes nothing.
+//
+// The error is [ErrNotFound] where the session has no such window.
+func (s *Session) Observe(ctx context.Context, u Usage) (receipt.Receipt, error) {
+	if err := s.e.check(ctx); err != nil {
+		return receipt.Receipt{}, err
+	}
+	if u.PromptTokens < 0 || u.CompletionTokens < 0 || (u.CachedTokens != nil && *u.CachedTokens < 0) {
+		return receipt.Receipt{}, &TurnError{Field: "Usage", Msg: "counts are not negative"}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stored, err := s.receipt(ctx, u.Window)
+	if err != nil {
+		return receipt.Receipt{}, err
+	}
+	if stored.Usage != nil {
+		return stored.Receipt, nil
+	}
+	r := stored.Receipt
+	u.Window = WindowID(r.ID)
+	stored.Usage = &u
+	l := s.live
+	if l != nil && l.Window != u.Window {
+		l = nil // a measurement of an older prompt says nothing of what the slot holds now
+	}
+	s.measured(&r, u, l)
+	stored.Receipt = r
+	body, err := json.Marshal(stored)
+	if err != nil {
+		return receipt.Receipt{}, fmt.Errorf("sakur4: receipt: %w", err)
+	}
+	err = s.e.st.Write(ctx, func(tx *store.Tx) error {
+		old, err := tx.Receipt(s.e.project, s.id, r.ID)
+		if err != nil {
+			return err
+		}
+		return tx.PutReceipt(s.e.project, s.id, store.ReceiptRow{WindowID: r.ID, Turn: r.Turn, Body: string(body), Observed: true, Created: old.Created})
+	})
+	if err != nil {
+		s.live = nil
+		return receipt.Receipt{}, wrap(err)
+	}
+	if l != nil && l.window != nil {
+		l.window.Receipt = r
+	}
+	return r, nil
+}
+
+// templateStart is how many tokens of a prompt any two prompts of one template share: their reuse says nothing of a session.
+const templateStart = 4
+
+// measured fills in the server's side of a receipt.
+func (s *Session) measured(r *receipt.Receipt, u Usage, l *live) {
+	c := &r.Cache
+	c.Millis = u.PromptMillis
+	c.Prompt = u.PromptTokens
+	if u.PromptTokens > 0 {
+		c.Drift = u.PromptTokens - r.Used
+		if c.Drift != 0 && l != nil {
+			l.counter.Distrust()
+		}
+	}
+	if u.CachedTokens == nil {
+		c.Status, c.Measured = boundary.StatusUnknown, false
+		if c.Cause == "" {
+			c.Cause = "cached tokens: not reported"
+		}
+		return
+	}
+	prompt := u.PromptTokens
+	if prompt == 0 {
+		prompt = r.Used
+	}
+	c.Measured = true
+	c.Reused = min(*u.CachedTokens, prompt)
+	c.Prefilled = prompt - c.Reused
+	held := r.Turn > 1
+	switch {
+	case c.Reused > templateStart:
+		c.Status = boundary.StatusPartialReuse
+	case !held, c.Predicted > templateStart:
+		c.Status = boundary.StatusCold
+	default:
+		c.Status = boundary.StatusFullRePrefill
+	}
+	var m boundary.Mismatch
+	if l != nil && l.cache != nil {
+		m = l.cache.Observe(c.Predicted, c.Reused)
+		state := l.cache.State()
+		l.Cache = &state
+	}
+	if m != (boundary.Mismatch{}) {
+		c.Cause = cause(c, m)
+		if m.Distrust {
+			r.Notes = append(r.Notes, "cache profile changed: from now on only measured rewind points are used")
+		}
+	}
+}
+
+// cause names why the server reused other than predicted.
+func cause(c *receipt.Cache, m boundary.Mismatch) string {
+	switch {
+	case m.Measured < m.Predicted && m.Measured <= templateStart:
+		return "nothing of this session was held: the server restarted or the slot was taken; " + m.Reason
+	case c.Drift != 0:
+		return fmt.Sprintf("the server counts %d tokens, we %d: the text was rendered or tokenized otherwise; %s", c.Prompt, c.Prompt-c.Drift, m.Reason)
+	}
+	return m.Reason
+}
+
+// Receipt returns the receipt of the session's last prompt. The error is [ErrNotFound] before the first one.
+func (s *Session) Receipt(ctx context.Context) (receipt.Receipt, error) {
+	if err := s.e.check(ctx); err != nil {
+		return receipt.Receipt{}, err
+	}
+	st, err := s.receipt(ctx, "")
+	return st.Receipt, err
+}
+
+// receipt reads a stored receipt; "" is the last.
+func (s *Session) receipt(ctx context.Context, id WindowID) (storedReceipt, error) {
+	var out storedReceipt
+	err := s.e.st.Read(ctx, func(r *store.Reader) error {
+		var row store.ReceiptRow
+		var err error
+		if id == "" {
+			row, err = r.LastReceipt(s.e.project, s.id)
+		} else {
+			row, err = r.Receipt(s.e.project, s.id, string(id))
+		}
+		if err != nil {
+			return err
+		}
+		out, err = decodeReceipt(row)
+		return err
+	})
+	return out, wrap(err)
+}
+
+func decodeReceipt(row store.ReceiptRow) (storedReceipt, error) {
+	var st storedReceipt
+	if err := json.Unmarshal([]byte(row.Body), &st); err != nil {
+		return st, fmt.Errorf("%w: receipt %s: %w", ErrCorrupt, row.WindowID, err)
+	}
+	return st, nil
+}
+
+// Receipts yields the receipts of the session's prompts in their order. An error ends the sequence.
+func (s *Session) Receipts(ctx context.Context) iter.Seq2[receipt.Receipt, error] {
+	return func(yield func(receipt.Receipt, error) bool) {
+		if err := s.e.check(ctx); err != nil {
+			yield(receipt.Receipt{}, err)
+			return
+		}
+		err := s.e.st.Read(ctx, func(r *store.Reader) error {
+			for row, err := range r.Receipts(s.e.project, s.id) {
+				if err != nil {
+					return err
+				}
+				st, err := decodeReceipt(row)
+				if err != nil {
+					return err
+				}
+				if !yield(st.Receipt, nil) {
+					return errStop
+				}
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errStop) {
+			yield(receipt.Receipt{}, wrap(err))
+		}
+	}
+}
+
+// errStop ends a read because its consumer has had enough.
+var errStop = errors.New("sakur4: stop")
+
+// Eviction is one rung that one episode took.
+type Eviction struct {
+	Episode EpisodeID
+	// From and To are neighbouring rungs; To above From is an episode that came back in full.
+	From, To evict.Tier
+	// Window is the prompt that it was evicted for, Reason why, Tokens what it reclaimed.
+	Window WindowID
+	Reason string
+	Tokens int
+}
+
+// Evictions yields every change of a tier in the session, in the order in which they happened. An error ends the sequence.
+func (s *Session) Evictions(ctx context.Context) iter.Seq2[Eviction, error] {
+	return func(yield func(Eviction, error) bool) {
+		if err := s.e.check(ctx); err != nil {
+			yield(Eviction{}, err)
+			return
+		}
+		err := s.e.st.Read(ctx, func(r *store.Reader) error {
+			for row, err := range r.Evictions(s.e.project, s.id) {
+				if err != nil {
+					return err
+				}
+				ev := Eviction{Episode: EpisodeID(row.Episode), From: row.From, To: row.To, Window: WindowID(row.WindowID), Reason: row.Reason, Tokens: row.Tokens}
+				if !yield(ev, nil) {
+					return errStop
+				}
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errStop) {
+			yield(Eviction{}, wrap(err))
+		}
+	}
+}

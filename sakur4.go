@@ -1,0 +1,413 @@
+package sakur4
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"sakur4/boundary"
+	"sakur4/evict"
+	"sakur4/internal/digest"
+	"sakur4/internal/embedded"
+	"sakur4/internal/project"
+	"sakur4/internal/recall"
+	"sakur4/internal/store"
+	"sakur4/internal/tokens"
+)
+
+// Defaults of [Options].
+const (
+	// DefaultWindow is the context in tokens where neither the options nor the backend name one.
+	DefaultWindow = 32768
+	// DefaultMaxFacts is the most facts that one result gives.
+	DefaultMaxFacts = 512
+	// reserveShare is the part of the window left for the reply by default.
+	reserveShare = 8
+	// backendTimeout bounds one question to the backend. A prompt of 130,000 tokens is rendered and tokenized in well under a second.
+	backendTimeout = 20 * time.Second
+)
+
+// Backend is what the engine needs of an inference server; see package boundary.
+type Backend = boundary.Backend
+
+// Tokenizer counts tokens where the backend cannot. It must be safe for concurrent use.
+type Tokenizer interface {
+	// Name names the vocabulary.
+	Name() string
+	// Count returns the number of tokens of text.
+	Count(text string) int
+	// Encode returns the token ids of text.
+	Encode(text string) []int32
+	// Spans returns the token ids of text, and for each the byte offset in text at which it ends.
+	Spans(text string) (ids []int32, ends []int)
+}
+
+// Embedder gives dense vectors for texts.
+type Embedder interface {
+	// Model names the model; vectors of two models are never compared.
+	Model() string
+	// Dim is the length of a vector.
+	Dim() int
+	// Embed returns one unit vector a text, in order.
+	Embed(ctx context.Context, texts []string) ([][]float32, error)
+}
+
+// Summarizer writes interpretations with a model.
+type Summarizer interface {
+	// Summarize returns the model's text for a request.
+	Summarize(ctx context.Context, req SummaryRequest) (string, error)
+}
+
+// SummaryRequest asks for a summary of messages.
+type SummaryRequest struct {
+	// Messages are what is to be summarised, Instruction what to do with them.
+	Messages    []Message
+	Instruction string
+	// MaxTokens bounds the summary.
+	MaxTokens int
+}
+
+// O200kBase and CL100kBase return the two vocabularies that are built in.
+func O200kBase() Tokenizer { return tokens.O200k() }
+
+// CL100kBase returns the vocabulary cl100k_base; see [O200kBase].
+func CL100kBase() Tokenizer { return tokens.CL100k() }
+
+// Options configure [Open]. A nil *Options and zero fields mean the documented defaults. An option that cannot be honoured makes Open fail
+// with [ErrUnsupported]; none is ignored.
+type Options struct {
+	// ProjectRoot is the folder of the project; "" is the working directory. It is canonicalised, and its path is the project's identity.
+	ProjectRoot string
+	// Project names the project explicitly instead.
+	Project string
+	// Backend is the server; nil is an embedded simulator of one.
+	Backend Backend
+	// Tokenizer counts where the backend cannot; nil is o200k_base.
+	Tokenizer Tokenizer
+	// Window is the context in tokens; 0 is the backend's, else [DefaultWindow]. Reserve is what it leaves for the reply; 0 is an eighth.
+	Window, Reserve int
+	// Policy says when to compact and what; nil is chosen from what the backend can do.
+	Policy *evict.Policy
+	// KVShift allows compactions that rely on the server's KV shift. Not supported yet.
+	KVShift bool
+	// KeepReasoning sends reasoning back within the running loop where the template does not preserve it.
+	KeepReasoning bool
+	// Embedder gives dense vectors for recall. Not supported yet.
+	Embedder Embedder
+	// Summarizer interprets episodes when the server is idle. Not supported yet.
+	Summarizer Summarizer
+	// EncryptionKey encrypts the store at rest; nil for none.
+	EncryptionKey []byte
+	// ReadOnly opens the store without writing to it.
+	ReadOnly bool
+	// MaxFacts is the most facts that one result gives; 0 is [DefaultMaxFacts]. Further ones are counted.
+	MaxFacts int
+	// Logger receives what went wrong beside a call; nil is silence.
+	Logger *slog.Logger
+	// Now is the clock; nil is [time.Now].
+	Now func() time.Time
+	// NewID gives the random part of ids; nil is a random source. Values must not repeat within a store.
+	NewID func() uint64
+}
+
+// Engine is an open store for one project. It is safe for concurrent use.
+type Engine struct {
+	st       *store.Store
+	opts     Options
+	project  string
+	root     string
+	backend  boundary.Backend
+	counter  *countCache
+	local    *embedded.Server // renders and counts where the backend cannot
+	log      *slog.Logger
+	now      func() time.Time
+	newID    func() uint64
+	maxFacts int
+
+	mu       sync.Mutex // guards what follows
+	sessions map[string]*Session
+	profile  *boundary.Profile // nil until the backend has answered
+	closed   bool
+}
+
+// Open opens or creates the store at path for one project. ":memory:" is a store that lives as long as the engine, with identical semantics.
+//
+// The errors are [ErrLocked], [ErrCorrupt], [ErrWrongKey], [ErrUnsupported] and those of the file system. A server that is down is no error:
+// it is asked when it is needed.
+func Open(ctx context.Context, path string, opts *Options) (*Engine, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	e := &Engine{opts: o, sessions: map[string]*Session{}, log: o.Logger, now: o.Now, newID: o.NewID, maxFacts: o.MaxFacts}
+	if e.log == nil {
+		e.log = slog.New(slog.DiscardHandler)
+	}
+	if e.now == nil {
+		e.now = time.Now
+	}
+	if e.newID == nil {
+		e.newID = rand.Uint64
+	}
+	if e.maxFacts == 0 {
+		e.maxFacts = DefaultMaxFacts
+	}
+	if e.opts.Tokenizer == nil {
+		e.opts.Tokenizer = tokens.O200k()
+	}
+	e.counter = newCountCache(e.opts.Tokenizer)
+	e.local = embedded.New(embedded.Config{Window: max(o.Window, DefaultWindow), Tokenizer: e.opts.Tokenizer})
+	e.backend = o.Backend
+	if e.backend == nil {
+		w := o.Window
+		if w == 0 {
+			w = DefaultWindow
+		}
+		e.backend = embedded.New(embedded.Config{Window: w, Tokenizer: e.opts.Tokenizer})
+	}
+	var err error
+	if o.Project != "" {
+		e.project, err = project.Named(o.Project)
+	} else {
+		root := o.ProjectRoot
+		if root == "" {
+			if root, err = os.Getwd(); err != nil {
+				return nil, fmt.Errorf("sakur4: working directory: %w", err)
+			}
+		}
+		e.project, e.root, err = project.ID(root)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sakur4: project: %w", err)
+	}
+	e.st, err = store.Open(ctx, store.Config{Path: path, Key: o.EncryptionKey, ReadOnly: o.ReadOnly, Now: e.now, Analyze: recall.IndexText})
+	if err != nil {
+		return nil, wrap(err)
+	}
+	if !o.ReadOnly {
+		label := e.root
+		if o.Project != "" {
+			label = o.Project
+		}
+		if err := e.st.Write(ctx, func(tx *store.Tx) error { return tx.EnsureProject(e.project, label) }); err != nil {
+			return nil, errors.Join(wrap(err), e.st.Close())
+		}
+	}
+	return e, nil
+}
+
+// validate returns all violations in one error.
+func (o *Options) validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("sakur4: options: "+format, args...)) }
+	if o.ProjectRoot != "" && o.Project != "" {
+		bad("ProjectRoot and Project are both set")
+	}
+	if o.Window < 0 || o.Reserve < 0 || o.MaxFacts < 0 {
+		bad("Window, Reserve and MaxFacts must not be negative")
+	}
+	if o.Window > 0 && o.Reserve >= o.Window {
+		bad("Reserve %d leaves nothing of a Window of %d tokens", o.Reserve, o.Window)
+	}
+	if o.KVShift {
+		errs = append(errs, fmt.Errorf("%w: Options.KVShift", ErrUnsupported))
+	}
+	if o.Embedder != nil {
+		errs = append(errs, fmt.Errorf("%w: Options.Embedder", ErrUnsupported))
+	}
+	if o.Summarizer != nil {
+		errs = append(errs, fmt.Errorf("%w: Options.Summarizer", ErrUnsupported))
+	}
+	if o.Policy != nil {
+		if err := o.Policy.Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("sakur4: options: Policy: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Close waits for what is under way, and closes the store. Further calls return [ErrClosed]. A second Close does nothing.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		return nil
+	}
+	e.closed = true
+	e.mu.Unlock()
+	return wrap(e.st.Close())
+}
+
+// Project returns the id of the engine's project: "proj_" and hexadecimal digits.
+func (e *Engine) Project() string { return e.project }
+
+// Backend returns the server that the engine asks: the one of the options, or the embedded simulator, which can answer chats
+// ([boundary.Chatter]).
+func (e *Engine) Backend() Backend { return e.backend }
+
+// Session returns the session of that id in the engine's project. Equal ids give the same session. Nothing is stored before the first turn.
+func (e *Engine) Session(id string) *Session {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := e.sessions[id]
+	if s == nil {
+		s = &Session{e: e, id: id}
+		e.sessions[id] = s
+	}
+	return s
+}
+
+func (e *Engine) check(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return ErrClosed
+	}
+	return nil
+}
+
+// id returns a new id with that prefix.
+func (e *Engine) id(prefix string) string { return fmt.Sprintf("%s_%016x", prefix, e.newID()) }
+
+// server returns the backend with its profile, or the local counter with the reason where the backend does not answer.
+func (e *Engine) server(ctx context.Context) (boundary.Backend, boundary.Profile, string) {
+	e.mu.Lock()
+	p := e.profile
+	e.mu.Unlock()
+	if p != nil {
+		return e.backend, *p, ""
+	}
+	ask, cancel := context.WithTimeout(ctx, backendTimeout)
+	defer cancel()
+	got, err := e.backend.Profile(ask)
+	if err == nil && got.Tokenizer == "" {
+		err = errors.New("it cannot tokenize")
+	}
+	if err != nil {
+		e.log.WarnContext(ctx, "backend does not answer; counting locally", "error", err)
+		local, lerr := e.local.Profile(ctx)
+		if lerr != nil {
+			local = boundary.Profile{}
+		}
+		local.Geometry = got.Geometry
+		local.Rule = got.Rule
+		local.Window = got.Window
+		local.Name = got.Name
+		return e.local, local, oneLine(err.Error())
+	}
+	e.mu.Lock()
+	e.profile = &got
+	e.mu.Unlock()
+	return e.backend, got, ""
+}
+
+// window returns the context and the limit of a prompt, in tokens.
+func (e *Engine) window(p boundary.Profile) (window, limit int) {
+	window = e.opts.Window
+	if window == 0 || (p.Window > 0 && p.Window < window) {
+		window = p.Window
+	}
+	if window == 0 {
+		window = DefaultWindow
+	}
+	reserve := e.opts.Reserve
+	if reserve == 0 || reserve >= window {
+		reserve = window / reserveShare
+	}
+	return window, window - reserve
+}
+
+// policy returns the policy with its defaults: chosen from what the cache can do where the options do not say.
+func (e *Engine) policy(g boundary.Geometry) evict.Policy {
+	profile := evict.CacheFirst
+	switch g.Kind {
+	case boundary.Unknown, boundary.Points:
+		profile = evict.Balanced
+	case boundary.Blocks:
+		if g.Min > 0 || g.Block > 1024 {
+			profile = evict.Balanced
+		}
+	}
+	var p evict.Policy
+	if e.opts.Policy != nil {
+		p = *e.opts.Policy
+	}
+	return p.WithDefaults(profile)
+}
+
+// wrap turns an error of the store into one of ours, keeping its text.
+func wrap(err error) error {
+	for _, m := range [...]struct{ from, to error }{
+		{store.ErrNotFound, ErrNotFound}, {store.ErrClosed, ErrClosed}, {store.ErrLocked, ErrLocked}, {store.ErrReadOnly, ErrReadOnly},
+		{store.ErrCorrupt, ErrCorrupt}, {store.ErrWrongKey, ErrWrongKey}, {store.ErrUnsupported, ErrUnsupported},
+	} {
+		if errors.Is(err, m.from) && !errors.Is(err, m.to) {
+			return &storeError{err: err, is: m.to}
+		}
+	}
+	return err
+}
+
+// storeError carries the store's text under our sentinel.
+type storeError struct{ err, is error }
+
+func (e *storeError) Error() string        { return "sakur4: " + strings.TrimPrefix(e.err.Error(), "store: ") }
+func (e *storeError) Unwrap() error        { return e.err }
+func (e *storeError) Is(target error) bool { return target == e.is }
+
+// oneLine makes an error's text fit for a receipt.
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > 200 {
+		s = s[:200] + "…"
+	}
+	return s
+}
+
+// countCache counts with the local tokenizer, each content once.
+type countCache struct {
+	tok Tokenizer
+	mu  sync.Mutex
+	m   map[digest.Digest]int
+}
+
+// countCacheSize bounds the cache: contents repeat within a session, not over months.
+const countCacheSize = 1 << 14
+
+func newCountCache(t Tokenizer) *countCache { return &countCache{tok: t, m: map[digest.Digest]int{}} }
+
+func (c *countCache) count(s string) int {
+	if s == "" {
+		return 0
+	}
+	if len(s) < 64 {
+		return c.tok.Count(s)
+	}
+	d := digest.Of(s)
+	c.mu.Lock()
+	n, ok := c.m[d]
+	c.mu.Unlock()
+	if ok {
+		return n
+	}
+	n = c.tok.Count(s)
+	c.mu.Lock()
+	if len(c.m) >= countCacheSize {
+		clear(c.m)
+	}
+	c.m[d] = n
+	c.mu.Unlock()
+	return n
+}

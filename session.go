@@ -1,0 +1,237 @@
+package sakur4
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"sakur4/boundary"
+	"sakur4/internal/episode"
+	"sakur4/internal/pin"
+	"sakur4/internal/prompt"
+	"sakur4/internal/store"
+	"sakur4/internal/turn"
+)
+
+// Session is one conversation of a project. It is safe for concurrent use; calls that make prompts take their turn.
+type Session struct {
+	e  *Engine
+	id string
+
+	bookMu sync.Mutex // guards book; taken before the store's writer
+	book   *book
+
+	mu   sync.Mutex // guards live
+	live *live
+}
+
+// ID returns the session's id.
+func (s *Session) ID() string { return s.id }
+
+// renderState is the stored part of a session's rendering: with the decisions it gives the same bytes in any later process.
+type renderState struct {
+	// Head as it was sent, with the pins in it.
+	System string          `json:"system"`
+	Tools  json.RawMessage `json:"tools,omitempty"`
+	Pins   []pin.Pin       `json:"pins,omitempty"`
+	// The template profile that the decisions were taken under.
+	Controls     []string        `json:"controls,omitempty"`
+	NoSystemRole bool            `json:"no_system_role,omitempty"`
+	Reasoning    bool            `json:"reasoning,omitempty"`
+	Kwargs       json.RawMessage `json:"kwargs,omitempty"`
+	// Covered is the Seq of the last episode that was taken into the chat, SentSeq that of the last one that stood in a prompt.
+	Covered int64 `json:"covered"`
+	SentSeq int64 `json:"sent_seq"`
+	// Sent is the number of entries that have been sent.
+	Sent int `json:"sent"`
+	// Turn numbers the windows, Generation the compactions. Base is the prompt's size after the last compaction, in tokens.
+	Turn       int      `json:"turn"`
+	Generation int      `json:"generation"`
+	Base       int      `json:"base"`
+	Window     WindowID `json:"window"`
+	// Archived are the stretches of the record that are out of the prompt.
+	Archived []stretch `json:"archived,omitempty"`
+	// Cache is the model of the server's slot after the last prompt.
+	Cache *boundary.CacheState `json:"cache,omitempty"`
+	// Pending are notes that wait for a message.
+	Pending []turn.Note `json:"pending,omitempty"`
+}
+
+// stretch is a run of archived episodes.
+type stretch struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	A    int64  `json:"a"`
+	B    int64  `json:"b"`
+	N    int    `json:"n"`
+}
+
+// live is a session's rendering in memory. It is thrown away after any error that leaves it behind the store, and read anew.
+type live struct {
+	renderState
+	revision int // of the stored state
+	chat     *turn.Chat
+	esc      *turn.Escaper
+	dirty    int // entries from here on are not stored as they are
+
+	counter    *prompt.Counter
+	counterKey string
+	tokenizer  string
+	fallback   string // why the local counter counts, "" if the backend does
+	counted    *prompt.State
+	items      []prompt.Item
+	keep       int // items that are as they were counted
+
+	cache   *boundary.Cache
+	header  []int32 // tokens that open a user message
+	window  *Window // the last one, for a call without a new turn
+	notes   []string
+	profile boundary.Profile
+}
+
+// load returns the session's rendering with everything that the record holds now.
+func (s *Session) load(ctx context.Context, fresh bool, profile boundary.Profile) (*live, []pin.Pin, []store.NoteRow, error) {
+	l := s.live
+	if fresh {
+		l = nil
+	}
+	var pins []pin.Pin
+	var notes []store.NoteRow
+	err := s.e.st.Read(ctx, func(r *store.Reader) error {
+		row, err := r.RenderState(s.e.project, s.id)
+		known := err == nil
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		if l != nil && known && row.Generation != l.revision {
+			l = nil // another process has sent a prompt of this session
+		}
+		if l == nil {
+			if l, err = s.restore(r, row, known, profile); err != nil {
+				return err
+			}
+		}
+		if err := s.extend(r, l, profile); err != nil {
+			return err
+		}
+		rows, err := r.Pins(s.e.project, false)
+		if err != nil {
+			return err
+		}
+		pins = rendered(rows)
+		notes, err = r.Notes(s.e.project, s.id, true)
+		return err
+	})
+	if err != nil {
+		return nil, nil, nil, wrap(err)
+	}
+	return l, pins, notes, nil
+}
+
+// restore reads a rendering from the store.
+func (s *Session) restore(r *store.Reader, row store.RenderState, known bool, profile boundary.Profile) (*live, error) {
+	l := &live{profile: profile}
+	if !known {
+		t := profile.Template
+		l.Controls = t.ControlTexts
+		l.NoSystemRole = t.NoSystemRole
+		l.Reasoning = t.PreservesReasoning || s.e.opts.KeepReasoning
+		if t.PreservesReasoning {
+			l.Kwargs = t.TemplateKwargs
+		}
+		l.esc = turn.NewEscaper(controls(l.Controls))
+		l.chat = turn.NewChat(l.esc)
+		return l, nil
+	}
+	if row.Version != turn.Version {
+		return nil, fmt.Errorf("%w: session %q was rendered by version %d of the rules, this is version %d", ErrUnsupported, s.id, row.Version, turn.Version)
+	}
+	if err := json.Unmarshal([]byte(row.Body), &l.renderState); err != nil {
+		return nil, fmt.Errorf("%w: render state of session %q: %w", ErrCorrupt, s.id, err)
+	}
+	l.revision = row.Generation
+	l.esc = turn.NewEscaper(controls(l.Controls))
+	decisions, err := r.Decisions(s.e.project, s.id)
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]*turn.Entry, 0, len(decisions))
+	for _, d := range decisions {
+		e, err := turn.Load(d.Kind, d.Episode, d.Form, d.Body)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+		}
+		var rec *episode.Record
+		if e.Kind == turn.KindEpisode {
+			got, err := r.Episode(s.e.project, e.Episode)
+			if err != nil {
+				return nil, err
+			}
+			rec = &got
+		}
+		e.Render(rec, l.esc)
+		entries = append(entries, e)
+	}
+	l.chat, err = turn.Restore(l.esc, entries, l.Covered, func(id string) ([]episode.Call, error) {
+		rec, err := r.Episode(s.e.project, id)
+		return rec.Calls, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.chat.Pending = l.Pending
+	l.dirty = len(entries)
+	return l, nil
+}
+
+// extend takes what was recorded since into the chat.
+func (s *Session) extend(r *store.Reader, l *live, profile boundary.Profile) error {
+	window, _ := s.e.window(profile)
+	trim := s.trimBytes(profile, window)
+	for rec, err := range r.SessionEpisodes(s.e.project, s.id, l.chat.Covered) {
+		if err != nil {
+			return err
+		}
+		opt := turn.Options{Reasoning: l.Reasoning}
+		if rec.Role == episode.Tool {
+			opt.Trim = trim
+			for f, err := range r.Facts(store.FactFilter{Project: s.e.project, Episode: rec.ID, Kind: "tool_exit_code", Limit: 1}) {
+				if err != nil {
+					return err
+				}
+				opt.Exit = f.Value
+			}
+		}
+		l.chat.Add(&rec, opt)
+	}
+	return nil
+}
+
+// maxBytesPerToken is more than any tokenizer reaches on text: what is longer than this many bytes for each token of its budget is trimmed
+// before it is counted.
+const maxBytesPerToken = 16
+
+func (s *Session) trimBytes(p boundary.Profile, window int) int {
+	return int(float64(window)*s.e.policy(p.Geometry).MaxResult) * maxBytesPerToken
+}
+
+// controls returns the server's control texts with the well-known ones.
+func controls(own []string) []string {
+	all := append(slices.Clone(own), turn.KnownControls...)
+	slices.SortFunc(all, func(a, b string) int {
+		if len(a) != len(b) {
+			return len(b) - len(a)
+		}
+		if a < b {
+			return -1
+		}
+		if a > b {
+			return 1
+		}
+		return 0
+	})
+	return slices.Compact(all)
+}

@@ -1,0 +1,125 @@
+package sakur4
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sakur4/internal/store"
+	"sakur4/symbolic"
+)
+
+// Counts are numbers of rows. A count that could not be made is an error of the call, never 0.
+type Counts struct {
+	Episodes, Facts, Entries, Pins, Sessions int
+}
+
+// Status describes the store from the project's point of view.
+type Status struct {
+	// Project is the project's id, Root its folder or given name, Path the store's file.
+	Project, Root, Path string
+	// Own are the counts of the project, Store those of the whole store.
+	Own, Store Counts
+	// OtherProjects says that the store holds projects besides this one: a count that looks low is explained by it.
+	OtherProjects bool
+	// Backend names the server, Tokenizer what counts with it; Problem is why it does not answer, "" if it does.
+	Backend, Tokenizer, Problem string
+	// Window is the context in tokens, Limit what a prompt may have.
+	Window, Limit int
+}
+
+// String returns the status in one line.
+func (s Status) String() string {
+	out := fmt.Sprintf("%s: %d episodes, %d facts, %d pins, %d sessions; window %d tokens on %s, tokens of %s", s.Project, s.Own.Episodes, s.Own.Facts,
+		s.Own.Pins, s.Own.Sessions, s.Window, nonEmpty(s.Backend, "unknown backend"), nonEmpty(s.Tokenizer, "unknown"))
+	if s.OtherProjects {
+		out += fmt.Sprintf("; the store holds other projects: %d episodes in all", s.Store.Episodes)
+	}
+	if s.Problem != "" {
+		out += "; backend: " + s.Problem
+	}
+	return out
+}
+
+// Status counts what the store holds and says what the backend is.
+func (e *Engine) Status(ctx context.Context) (Status, error) {
+	if err := e.check(ctx); err != nil {
+		return Status{}, err
+	}
+	_, profile, problem := e.server(ctx)
+	st := Status{Project: e.project, Root: nonEmpty(e.root, e.opts.Project), Path: e.st.Path(), Backend: backendName(profile), Tokenizer: profile.Tokenizer,
+		Problem: problem}
+	st.Window, st.Limit = e.window(profile)
+	err := e.st.Read(ctx, func(r *store.Reader) error {
+		c, err := r.Counts(e.project)
+		if err != nil {
+			return err
+		}
+		st.Own, st.Store, st.OtherProjects = counts(c.Project), counts(c.Store), c.OtherProjects
+		return nil
+	})
+	if err != nil {
+		return Status{}, wrap(err)
+	}
+	return st, nil
+}
+
+func counts(c store.Count) Counts {
+	return Counts{Episodes: c.Episodes, Facts: c.Facts, Entries: c.Entries, Pins: c.Pins, Sessions: c.Sessions}
+}
+
+// VerifyReport says what [Engine.Verify] found.
+type VerifyReport struct {
+	// Episodes and Facts are how many were checked.
+	Episodes, Facts int
+	// Rederived is how many facts their episodes gave again. Unverified is how many have a source that is not recorded in the store.
+	Rederived, Unverified int
+	// Problems are what is wrong, in words; empty if nothing is.
+	Problems []string
+}
+
+// Verify checks the whole store: the database's own integrity, the triggers, every episode against its digest, and every fact of the project by
+// parsing its episode again. The error is [ErrCorrupt] where there is damage; the report lists it.
+func (e *Engine) Verify(ctx context.Context) (VerifyReport, error) {
+	if err := e.check(ctx); err != nil {
+		return VerifyReport{}, err
+	}
+	report, err := e.st.Verify(ctx)
+	if err != nil {
+		return VerifyReport{}, wrap(err)
+	}
+	out := VerifyReport{Episodes: report.Count.Episodes, Problems: report.Problems}
+	var rows []symbolic.Row
+	for row, err := range e.Facts(ctx, FactFilter{}) {
+		if err != nil {
+			return out, err
+		}
+		rows = append(rows, row)
+	}
+	for _, row := range rows {
+		out.Facts++
+		_, err := e.rederive(ctx, row)
+		switch {
+		case err == nil:
+			out.Rederived++
+		case errors.Is(err, ErrUnsupported):
+			out.Unverified++
+		case ctx.Err() != nil:
+			return out, ctx.Err()
+		default:
+			out.Problems = append(out.Problems, fmt.Sprintf("fact %s (%s): %v", row.FactID, row.QualifiedName, err))
+		}
+	}
+	if len(out.Problems) > 0 {
+		return out, fmt.Errorf("%w: %d problems, the first: %s", ErrCorrupt, len(out.Problems), out.Problems[0])
+	}
+	return out, nil
+}
+
+// Backup writes a consistent copy of the store to a new file. An existing file is refused.
+func (e *Engine) Backup(ctx context.Context, path string) error {
+	if err := e.check(ctx); err != nil {
+		return err
+	}
+	return wrap(e.st.Backup(ctx, path))
+}
