@@ -1,8 +1,322 @@
 package store
 
-import "context"
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 
-// indexBatchBytes is how much text may wait before the maintenance goroutine indexes it.
-const indexBatchBytes = 256 << 10
+	"github.com/ncruces/go-sqlite3"
 
-func (s *Store) drain(ctx context.Context, background bool) error { return nil }
+	"sakur4/internal/episode"
+)
+
+const (
+	// indexBatchBytes is how much text one batch takes in, and how much may wait before the maintenance goroutine does it. A batch of
+	// this size holds the writer for about 10 ms.
+	indexBatchBytes = 64 << 10
+	// indexBatchRows bounds a batch of short texts.
+	indexBatchRows = 256
+	// documentBytes is the most text that is one document of the index; longer episodes are several.
+	documentBytes = 64 << 10
+	// factValueBytes is how much of a fact's value is indexed.
+	factValueBytes = 4 << 10
+	// termBytes is the longest term that is indexed: longer ones are encoded data, which nobody searches for.
+	termBytes = 256
+)
+
+// track names one of the two indexes and its tables.
+type track struct {
+	name                                string
+	docs, fts, terms, postings, pending string
+}
+
+var episodeTrack = track{
+	name:     "episode",
+	docs:     "episode_doc",
+	fts:      "episode_fts",
+	terms:    "episode_terms",
+	postings: "episode_postings",
+	pending: `
+SELECT e.seq, e.seq, p.num, e.tool_name, e.calls, e.content, '', e.project_id
+FROM episodic_stream e
+JOIN project p ON p.project_id = e.project_id
+WHERE e.seq > ?
+ORDER BY e.seq`,
+}
+
+var factTrack = track{
+	name:     "fact",
+	docs:     "fact_doc",
+	fts:      "fact_fts",
+	terms:    "fact_terms",
+	postings: "fact_postings",
+	pending: `
+SELECT f.revision, f.num, p.num, f.qualified_name, '', substr(f.value, 1, 4096), f.file_path, f.project_id
+FROM symbolic_fact f
+JOIN project p ON p.project_id = f.project_id
+WHERE f.revision > ?
+ORDER BY f.revision`,
+}
+
+// pendingRow is a row behind the watermark, analysed: the terms of each of its documents.
+type pendingRow struct {
+	position, row, project int64
+	documents              [][]string
+}
+
+// batch is a run of pending rows that begins at a watermark.
+type batch struct {
+	watermark int64
+	rows      []pendingRow
+}
+
+// watermark returns the position up to which the index is complete.
+func (t track) watermark(c *conn) (int64, error) {
+	n, found, err := c.number(`SELECT watermark FROM fts_watermark WHERE name = ?`, t.name)
+	if err == nil && !found {
+		err = ErrCorrupt
+	}
+	return n, err
+}
+
+// collect reads and analyses the next rows behind the watermark. A project other than 0 selects its rows only, and no bound holds then.
+func (s *Store) collect(c *conn, t track, project string) (batch, error) {
+	var b batch
+	var err error
+	if b.watermark, err = t.watermark(c); err != nil {
+		return batch{}, err
+	}
+	size := 0
+	err = c.each(t.pending, []any{b.watermark}, func(row *sqlite3.Stmt) error {
+		if project == "" && (size >= indexBatchBytes || len(b.rows) >= indexBatchRows) {
+			return errStop
+		}
+		if project != "" && row.ColumnText(7) != project {
+			return nil
+		}
+		text, err := document(row)
+		if err != nil {
+			return err
+		}
+		size += len(text)
+		p := pendingRow{position: row.ColumnInt64(0), row: row.ColumnInt64(1), project: row.ColumnInt64(2)}
+		for _, part := range split(text, documentBytes) {
+			p.documents = append(p.documents, tokenize(s.cfg.Analyze(part)))
+		}
+		b.rows = append(b.rows, p)
+		return nil
+	})
+	return b, err
+}
+
+// document returns the text of a pending row that is indexed: the content, and around it the names by which it may be asked for.
+func document(row *sqlite3.Stmt) (string, error) {
+	var b strings.Builder
+	b.Write(row.ColumnRawBlob(5))
+	for _, col := range [...]int{3, 6} {
+		if name := row.ColumnText(col); name != "" {
+			b.WriteByte('\n')
+			b.WriteString(name)
+		}
+	}
+	var calls []episode.Call
+	calls, err := decodeCalls(row.ColumnRawText(4))
+	if err != nil {
+		return "", err
+	}
+	for _, c := range calls {
+		b.WriteByte('\n')
+		b.WriteString(c.Name)
+		b.WriteByte(' ')
+		b.WriteString(c.Arguments)
+	}
+	return b.String(), nil
+}
+
+// split cuts a text into parts of at most n bytes, after white space where there is some near the end, else between runes.
+func split(text string, n int) []string {
+	var parts []string
+	for len(text) > n {
+		cut := n
+		if i := strings.LastIndexAny(text[n-n/16:n], " \n\t"); i >= 0 {
+			cut = n - n/16 + i + 1
+		} else {
+			for cut > n-utf8.UTFMax && !utf8.RuneStart(text[cut]) {
+				cut--
+			}
+		}
+		parts = append(parts, text[:cut])
+		text = text[cut:]
+	}
+	return append(parts, text)
+}
+
+// tokenize splits what the analyser made into terms and lowers ASCII letters.
+func tokenize(text string) []string {
+	terms := strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f })
+	kept := terms[:0]
+	for _, term := range terms {
+		if len(term) <= termBytes {
+			kept = append(kept, lower(term))
+		}
+	}
+	return kept
+}
+
+// lower lowers ASCII letters and leaves every other byte as it is, as the index's own tokenizer does.
+func lower(s string) string {
+	for i := range len(s) {
+		if 'A' <= s[i] && s[i] <= 'Z' {
+			b := []byte(s)
+			for j := i; j < len(b); j++ {
+				if 'A' <= b[j] && b[j] <= 'Z' {
+					b[j] += 'a' - 'A'
+				}
+			}
+			return string(b)
+		}
+	}
+	return s
+}
+
+// scope returns what stands before every term of a project in the index.
+func scope(project int64) string { return strconv.FormatInt(project, 36) + ":" }
+
+// apply writes a batch into the index inside a transaction. It does nothing when the watermark has moved meanwhile.
+func (t track) apply(c *conn, b batch) error {
+	if len(b.rows) == 0 {
+		return nil
+	}
+	now, err := t.watermark(c)
+	if err != nil || now != b.watermark {
+		return err
+	}
+	for _, row := range b.rows {
+		if t.name == "fact" {
+			if err := t.forget(c, row); err != nil {
+				return err
+			}
+		}
+		for _, terms := range row.documents {
+			if err := t.add(c, row, terms); err != nil {
+				return err
+			}
+		}
+	}
+	_, err = c.exec(`
+UPDATE fts_watermark
+SET watermark = ?
+WHERE name = ?`, b.rows[len(b.rows)-1].position, t.name)
+	return err
+}
+
+// forget takes out the document of a fact's old value.
+func (t track) forget(c *conn, row pendingRow) error {
+	terms, found, err := c.number(`SELECT terms FROM fact_doc WHERE doc = ?`, row.row)
+	if err != nil || !found {
+		return err
+	}
+	if _, err := c.exec(`DELETE FROM fact_fts WHERE rowid = ?`, row.row); err != nil {
+		return err
+	}
+	if _, err := c.exec(`DELETE FROM fact_doc WHERE doc = ?`, row.row); err != nil {
+		return err
+	}
+	return t.total(c, row.project, -1, -terms)
+}
+
+func (t track) add(c *conn, row pendingRow, terms []string) error {
+	doc := row.row
+	var err error
+	if t.name == "fact" {
+		_, err = c.exec(`INSERT INTO fact_doc (doc, num, terms) VALUES (?, ?, ?)`, doc, row.row, len(terms))
+	} else {
+		if doc, _, err = c.number(`SELECT coalesce(max(doc), 0) + 1 FROM episode_doc`); err != nil {
+			return err
+		}
+		_, err = c.exec(`INSERT INTO episode_doc (doc, seq, terms) VALUES (?, ?, ?)`, doc, row.row, len(terms))
+	}
+	if err != nil {
+		return err
+	}
+	if len(terms) > 0 {
+		var text strings.Builder
+		prefix := scope(row.project)
+		for _, term := range terms {
+			text.WriteString(prefix)
+			text.WriteString(term)
+			text.WriteByte(' ')
+		}
+		if _, err := c.exec(`INSERT INTO `+t.fts+` (rowid, terms) VALUES (?, ?)`, doc, text.String()); err != nil {
+			return err
+		}
+	}
+	return t.total(c, row.project, 1, int64(len(terms)))
+}
+
+func (t track) total(c *conn, project, docs, terms int64) error {
+	_, err := c.exec(`
+INSERT INTO fts_total (name, project_num, docs, terms)
+VALUES (?, ?, ?, ?)
+ON CONFLICT (name, project_num) DO UPDATE
+SET docs = docs + excluded.docs, terms = terms + excluded.terms`, t.name, project, docs, terms)
+	return err
+}
+
+// errContended says that somebody else holds the writer.
+var errContended = errors.New("the writer is in use")
+
+// drain brings both indexes up to the watermark's end, batch by batch. The text is analysed before the writer is taken. Without wait it
+// gives up with errContended rather than stand in a queue: a search inside a write would wait for itself.
+func (s *Store) drain(ctx context.Context, wait bool) error {
+	s.unindexed.Store(0)
+	for _, t := range [...]track{episodeTrack, factTrack} {
+		for {
+			var b batch
+			err := s.snapshot(ctx, func(r *Reader) (err error) {
+				b, err = s.collect(r.conn, t, "")
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			if len(b.rows) == 0 {
+				break
+			}
+			if err := s.writeBatch(ctx, t, b, wait); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Store) writeBatch(ctx context.Context, t track, b batch, wait bool) error {
+	if wait {
+		if err := s.lockWriter(ctx); err != nil {
+			return err
+		}
+	} else {
+		select {
+		case s.writer <- struct{}{}:
+		default:
+			return errContended
+		}
+	}
+	defer s.unlockWriter()
+	if s.indexer == nil {
+		c, err := s.dial(ctx)
+		if err != nil {
+			return err
+		}
+		// A batch that a power failure takes is written again: it needs no sync of its own.
+		if err := c.Exec(`PRAGMA synchronous = NORMAL`); err != nil {
+			return errors.Join(err, c.close())
+		}
+		s.watchLog(c)
+		s.indexer = c
+	}
+	return s.transact(ctx, s.indexer, func() { s.indexer = nil }, func(c *conn) error { return t.apply(c, b) })
+}

@@ -1,0 +1,206 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"sakur4/symbolic"
+)
+
+const factColumns = `fact_id, project_id, qualified_name, kind, file_path, source, value, ast_hash, episode_id, byte_offset, line, first_seen, updated, version`
+
+func scanFact(s *sqlite3.Stmt) (symbolic.Row, error) {
+	return symbolic.Row{
+		FactID:        s.ColumnText(0),
+		Project:       s.ColumnText(1),
+		QualifiedName: s.ColumnText(2),
+		Kind:          s.ColumnText(3),
+		FilePath:      s.ColumnText(4),
+		Source:        s.ColumnText(5),
+		Value:         string(s.ColumnRawBlob(6)),
+		ASTHash:       s.ColumnText(7),
+		Episode:       s.ColumnText(8),
+		Offset:        s.ColumnInt(9),
+		Line:          s.ColumnInt(10),
+		First:         decodeTime(s.ColumnInt64(11)),
+		Updated:       decodeTime(s.ColumnInt64(12)),
+		Version:       s.ColumnInt(13),
+	}, nil
+}
+
+// Fact returns the fact with that id as it is now. It fails with [ErrNotFound] when the project has none.
+func (r *Reader) Fact(project, id string) (symbolic.Row, error) {
+	return one(r, "fact "+id, `
+SELECT `+factColumns+`
+FROM symbolic_fact
+WHERE fact_id = ? AND project_id = ?`, []any{id, project}, scanFact)
+}
+
+// FactFilter selects facts of one project. A zero field selects everything.
+type FactFilter struct {
+	// Project is required.
+	Project       string
+	QualifiedName string
+	// NamePrefix is what the qualified name begins with, byte for byte.
+	NamePrefix              string
+	Kind, FilePath, Episode string
+	// Limit bounds the number of facts; 0 is no bound.
+	Limit int
+}
+
+// Facts streams the facts that the filter selects, by qualified name, kind and file path.
+func (r *Reader) Facts(f FactFilter) iter.Seq2[symbolic.Row, error] {
+	var q query
+	q.where("project_id = ?", f.Project)
+	if f.QualifiedName != "" {
+		q.where("qualified_name = ?", f.QualifiedName)
+	}
+	if f.NamePrefix != "" {
+		q.where("qualified_name >= ?", f.NamePrefix)
+		if after, ok := successor(f.NamePrefix); ok {
+			q.where("qualified_name < ?", after)
+		}
+	}
+	if f.Kind != "" {
+		q.where("kind = ?", f.Kind)
+	}
+	if f.FilePath != "" {
+		q.where("file_path = ?", f.FilePath)
+	}
+	if f.Episode != "" {
+		q.where("episode_id = ?", f.Episode)
+	}
+	return rows(r, "facts", "SELECT "+factColumns+"\nFROM symbolic_fact"+q.clause()+
+		"\nORDER BY qualified_name, kind, file_path"+limit(f.Limit), q.args, scanFact)
+}
+
+// successor returns the first string after all that begin with prefix; false when there is none.
+func successor(prefix string) (string, bool) {
+	cut := strings.TrimRight(prefix, "\xff")
+	if cut == "" {
+		return "", false
+	}
+	return cut[:len(cut)-1] + string([]byte{cut[len(cut)-1] + 1}), true
+}
+
+// FactVersions returns the values that the fact had before, the oldest first. Each is dated by when it was current.
+func (r *Reader) FactVersions(project, id string) ([]symbolic.Row, error) {
+	return all(rows(r, "versions of fact "+id, `
+SELECT f.fact_id, f.project_id, f.qualified_name, f.kind, f.file_path, v.source, v.value, v.ast_hash, v.episode_id, v.byte_offset, v.line,
+  f.first_seen, v.updated, v.version
+FROM symbolic_fact_version v
+JOIN symbolic_fact f ON f.fact_id = v.fact_id
+WHERE v.fact_id = ? AND f.project_id = ?
+ORDER BY v.version`, []any{id, project}, scanFact))
+}
+
+// PutFacts writes facts on their natural key. A new key is inserted. A changed value or hash takes the place of the old one, which moves
+// to the versions. An unchanged one only gets its newest evidence. Each fact has one derived_from edge, to the episode of its evidence.
+// All rows must be of the project. First, Updated and Version of the rows are ignored.
+func (tx *Tx) PutFacts(project string, list []symbolic.Row, at time.Time) error {
+	if at.IsZero() {
+		at = tx.store.cfg.Now()
+	}
+	for i := range list {
+		if err := tx.putFact(project, &list[i], at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (tx *Tx) putFact(project string, row *symbolic.Row, at time.Time) error {
+	what := "put fact " + row.FactID
+	if row.Project != project {
+		return fail(tx.ctx, fmt.Errorf("it is of project %q, not %q: %w", row.Project, project, ErrRefused), "%s", what)
+	}
+	var old symbolic.Row
+	err := tx.each(what, `
+SELECT `+factColumns+`
+FROM symbolic_fact
+WHERE project_id = ? AND qualified_name = ? AND kind = ? AND file_path = ?`,
+		[]any{project, row.QualifiedName, row.Kind, row.FilePath}, func(s *sqlite3.Stmt) (err error) {
+			old, err = scanFact(s)
+			return err
+		})
+	if err != nil {
+		return err
+	}
+	switch {
+	case old.FactID == "":
+		err = tx.insertFact(what, row, at)
+	case old.FactID != row.FactID:
+		err = fail(tx.ctx, fmt.Errorf("its key has the id %s: %w", old.FactID, ErrRefused), "%s", what)
+	case old.ASTHash != row.ASTHash || old.Value != row.Value || old.Source != row.Source:
+		err = tx.replaceFact(what, &old, row, at)
+	case old.Episode != row.Episode || old.Offset != row.Offset || old.Line != row.Line:
+		_, err = tx.exec(what, `
+UPDATE symbolic_fact
+SET episode_id = ?, byte_offset = ?, line = ?
+WHERE fact_id = ?`, row.Episode, row.Offset, row.Line, row.FactID)
+	default:
+		return nil
+	}
+	if err != nil || old.Episode == row.Episode {
+		return err
+	}
+	if old.Episode != "" {
+		_, err := tx.exec(what, `
+DELETE FROM dependency_graph_edge
+WHERE project_id = ? AND to_id = ? AND kind = 'derived_from' AND from_id = ?`, project, old.Episode, row.FactID)
+		if err != nil {
+			return err
+		}
+	}
+	if row.Episode == "" {
+		return nil
+	}
+	return tx.PutEdges([]EdgeRow{{Project: project, From: row.FactID, To: row.Episode, Kind: "derived_from"}})
+}
+
+func (tx *Tx) insertFact(what string, row *symbolic.Row, at time.Time) error {
+	revision, err := tx.next(what, `SELECT coalesce(max(revision), 0) FROM symbolic_fact`)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(what, `
+INSERT INTO symbolic_fact (`+factColumns+`, revision)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)`,
+		row.FactID, row.Project, row.QualifiedName, row.Kind, row.FilePath, row.Source, blob(row.Value), row.ASTHash,
+		row.Episode, row.Offset, row.Line, at, at, revision)
+	tx.added += int64(len(row.QualifiedName) + len(row.Value))
+	if errors.Is(err, sqlite3.CONSTRAINT_UNIQUE) {
+		return fail(tx.ctx, fmt.Errorf("the id is another key's: %w", err), "%s", what)
+	}
+	return err
+}
+
+func (tx *Tx) replaceFact(what string, old, row *symbolic.Row, at time.Time) error {
+	num, err := tx.next(what, `SELECT coalesce(max(num), 0) FROM symbolic_fact_version`)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(what, `
+INSERT INTO symbolic_fact_version (num, project_id, fact_id, version, source, value, ast_hash, episode_id, byte_offset, line, updated, replaced)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		num, old.Project, old.FactID, old.Version, old.Source, blob(old.Value), old.ASTHash, old.Episode, old.Offset, old.Line, old.Updated, at)
+	if err != nil {
+		return err
+	}
+	revision, err := tx.next(what, `SELECT coalesce(max(revision), 0) FROM symbolic_fact`)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(what, `
+UPDATE symbolic_fact
+SET source = ?, value = ?, ast_hash = ?, episode_id = ?, byte_offset = ?, line = ?, updated = ?, version = version + 1, revision = ?
+WHERE fact_id = ?`,
+		row.Source, blob(row.Value), row.ASTHash, row.Episode, row.Offset, row.Line, at, revision, row.FactID)
+	tx.added += int64(len(row.QualifiedName) + len(row.Value))
+	return err
+}

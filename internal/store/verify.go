@@ -1,0 +1,260 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"sakur4/internal/digest"
+)
+
+// Report is what [Store.Verify] found. Problems is empty when the store is sound.
+type Report struct {
+	Problems []string
+	Count    Count
+	// Schema is the schema's version, Projects the number of projects, Versions the older values of facts.
+	Schema, Projects, Versions int
+}
+
+// triggers are the names without which the schema would not keep its promises.
+var triggers = [...]string{
+	"anchor_set_no_delete", "anchor_set_no_replace", "anchor_set_no_update",
+	"episodic_stream_no_delete", "episodic_stream_no_renumber", "episodic_stream_no_replace", "episodic_stream_no_update", "episodic_stream_one_rung",
+	"eviction_no_delete", "eviction_no_replace", "eviction_no_update",
+	"semantic_atlas_no_delete", "semantic_atlas_no_orphan", "semantic_atlas_no_replace", "semantic_atlas_no_update",
+	"symbolic_fact_version_no_delete", "symbolic_fact_version_no_replace", "symbolic_fact_version_no_update",
+}
+
+// maxProblems bounds the report of a badly damaged file.
+const maxProblems = 100
+
+// Verify checks the whole store: SQLite's own integrity and foreign keys, the mark and the triggers, that every episode's content has
+// its digest, that tiers agree with the steps that were written, and that the full-text index is coherent. Damage is in the report;
+// an error says that it could not be checked.
+func (s *Store) Verify(ctx context.Context) (Report, error) {
+	if err := s.enter(); err != nil {
+		return Report{}, fail(ctx, err, "verify")
+	}
+	defer s.leave()
+	var report Report
+	err := s.snapshot(ctx, func(r *Reader) error {
+		v := verifier{reader: r, report: &report}
+		return v.run()
+	})
+	if errors.Is(err, sqlite3.CORRUPT) {
+		report.add("%v", err)
+		err = nil
+	}
+	if err == nil && !s.cfg.ReadOnly {
+		err = s.verifyIndex(ctx, &report)
+	}
+	if err != nil {
+		return report, fail(ctx, err, "verify")
+	}
+	return report, nil
+}
+
+func (r *Report) add(format string, args ...any) {
+	if len(r.Problems) < maxProblems {
+		r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
+	}
+}
+
+type verifier struct {
+	reader *Reader
+	report *Report
+}
+
+func (v *verifier) run() error {
+	for _, check := range [...]func() error{v.pages, v.schema, v.episodes, v.relations, v.totals, v.count} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// list adds a problem for every row of a query.
+func (v *verifier) list(format, sql string, args ...any) error {
+	return v.reader.conn.each(sql, args, func(s *sqlite3.Stmt) error {
+		values := make([]any, s.ColumnCount())
+		for i := range values {
+			values[i] = s.ColumnText(i)
+		}
+		v.report.add(format, values...)
+		return nil
+	})
+}
+
+func (v *verifier) pages() error {
+	err := v.reader.conn.each(`PRAGMA integrity_check`, nil, func(s *sqlite3.Stmt) error {
+		if text := s.ColumnText(0); text != "ok" {
+			v.report.add("integrity: %s", text)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return v.list("foreign key: row %[2]s of %[1]s has no parent in %[3]s", `PRAGMA foreign_key_check`)
+}
+
+func (v *verifier) schema() error {
+	id, _, err := v.reader.conn.number(`PRAGMA application_id`)
+	if err != nil {
+		return err
+	}
+	if id != applicationID {
+		v.report.add("application id is %#x", id)
+	}
+	version, _, err := v.reader.conn.number(`PRAGMA user_version`)
+	if err != nil {
+		return err
+	}
+	if version != latest() {
+		v.report.add("schema version is %d, not %d", version, latest())
+	}
+	v.report.Schema = int(version)
+	for _, name := range triggers {
+		_, found, err := v.reader.conn.number(`SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name = ?`, name)
+		if err != nil {
+			return err
+		}
+		if !found {
+			v.report.add("trigger %s is missing", name)
+		}
+	}
+	return nil
+}
+
+func (v *verifier) episodes() error {
+	return v.reader.conn.each(`SELECT episode_id, content_digest, content, calls FROM episodic_stream ORDER BY seq`, nil, func(s *sqlite3.Stmt) error {
+		id, recorded := s.ColumnText(0), digest.Digest{}
+		copy(recorded[:], s.ColumnRawBlob(1))
+		if got := digest.OfBytes(s.ColumnRawBlob(2)); got != recorded {
+			v.report.add("episode %s: the content's digest is %s, recorded was %s", id, got.Short(), recorded.Short())
+		}
+		if _, err := decodeCalls(s.ColumnRawText(3)); err != nil {
+			v.report.add("episode %s: calls: %v", id, err)
+		}
+		return nil
+	})
+}
+
+func (v *verifier) relations() error {
+	for _, check := range [...]struct{ format, sql string }{
+		{"episode %s is %s, but its last step led to %s", `
+SELECT e.episode_id, e.eviction_tier, coalesce(x.to_tier, 'live')
+FROM episodic_stream e
+LEFT JOIN eviction x ON x.seq = (SELECT max(seq) FROM eviction WHERE episode_id = e.episode_id)
+WHERE e.eviction_tier <> coalesce(x.to_tier, 'live')
+ORDER BY e.seq`},
+		{"episode %s is superseded by %s, which is not there", `
+SELECT e.episode_id, e.superseded_by
+FROM episodic_stream e
+WHERE e.superseded_by <> ''
+  AND NOT EXISTS (SELECT 1 FROM episodic_stream n WHERE n.episode_id = e.superseded_by AND n.project_id = e.project_id)
+ORDER BY e.seq`},
+		{"fact %s comes from episode %s, which is not there", `
+SELECT f.fact_id, f.episode_id
+FROM symbolic_fact f
+WHERE f.episode_id <> ''
+  AND NOT EXISTS (SELECT 1 FROM episodic_stream e WHERE e.episode_id = f.episode_id AND e.project_id = f.project_id)
+ORDER BY f.num`},
+		{"fact %s is at version %s with %s older ones", `
+SELECT f.fact_id, f.version, (SELECT count(*) FROM symbolic_fact_version v WHERE v.fact_id = f.fact_id) AS older
+FROM symbolic_fact f
+WHERE f.version <> older + 1
+ORDER BY f.num`},
+	} {
+		if err := v.list(check.format, check.sql); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *verifier) totals() error {
+	for _, check := range [...]struct{ format, sql string }{
+		{"index: episode %s has no document", `
+SELECT e.episode_id
+FROM episodic_stream e
+WHERE e.seq <= (SELECT watermark FROM fts_watermark WHERE name = 'episode')
+  AND e.seq NOT IN (SELECT seq FROM episode_doc)
+ORDER BY e.seq`},
+		{"index: fact %s has no document", `
+SELECT f.fact_id
+FROM symbolic_fact f
+WHERE f.revision <= (SELECT watermark FROM fts_watermark WHERE name = 'fact')
+  AND f.num NOT IN (SELECT num FROM fact_doc)
+ORDER BY f.num`},
+		{"index: %s totals are %s documents and %s terms, there are %s and %s", `
+SELECT t.name, t.docs, t.terms, n.docs, n.terms
+FROM (SELECT name, sum(docs) AS docs, sum(terms) AS terms FROM fts_total GROUP BY name) t
+JOIN (
+  SELECT 'episode' AS name, count(*) AS docs, coalesce(sum(terms), 0) AS terms FROM episode_doc
+  UNION ALL
+  SELECT 'fact', count(*), coalesce(sum(terms), 0) FROM fact_doc
+) n ON n.name = t.name
+WHERE t.docs <> n.docs OR t.terms <> n.terms
+ORDER BY t.name`},
+	} {
+		if err := v.list(check.format, check.sql); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *verifier) count() error {
+	counts, err := v.reader.Counts("")
+	if err != nil {
+		return err
+	}
+	v.report.Count = counts.Store
+	n, _, err := v.reader.conn.number(`SELECT count(*) FROM project`)
+	if err != nil {
+		return err
+	}
+	v.report.Projects = int(n)
+	n, _, err = v.reader.conn.number(`SELECT count(*) FROM symbolic_fact_version`)
+	v.report.Versions = int(n)
+	return err
+}
+
+// errUndo rolls a transaction back that was only needed to look.
+var errUndo = errors.New("undo")
+
+// verifyIndex lets FTS5 check itself, which it does only inside a write.
+func (s *Store) verifyIndex(ctx context.Context, report *Report) error {
+	if err := s.lockWriter(ctx); err != nil {
+		return err
+	}
+	defer s.unlockWriter()
+	c, err := s.dial(ctx)
+	if err != nil {
+		return err
+	}
+	lost := false
+	err = s.transact(ctx, c, func() { lost = true }, func(c *conn) error {
+		for _, table := range [...]string{"episode_fts", "fact_fts"} {
+			_, err := c.exec(`INSERT INTO ` + table + ` (` + table + `) VALUES ('integrity-check')`)
+			switch {
+			case errors.Is(err, sqlite3.CORRUPT):
+				report.add("index: %s: %v", table, err)
+			case err != nil:
+				return err
+			}
+		}
+		return errUndo
+	})
+	if errors.Is(err, errUndo) {
+		err = nil
+	}
+	if !lost {
+		err = errors.Join(err, c.close())
+	}
+	return err
+}
