@@ -123,6 +123,9 @@ func (r *Receipt) UnmarshalJSON(data []byte) error {
 	if out.Parts != nil {
 		sum := 0
 		for _, p := range out.Parts {
+			if p.Category == 0 {
+				return fmt.Errorf("receipt: a part of %d tokens without a category", p.Tokens)
+			}
 			sum += p.Tokens
 		}
 		if sum != out.Used {
