@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
-	"sakur4/internal/anchor"
+	"sakur4/internal/episode"
 )
 
 // Anchor is proof that a fact or an episode was in the store, with the hash that it had. It is opaque and comes from the store only;
 // the zero value is refused with [ErrNoAnchor].
-type Anchor = anchor.Anchor
+type Anchor = episode.Anchor
 
 // The errors of [New].
 var (

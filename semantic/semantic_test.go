@@ -8,13 +8,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sakur4/internal/anchor"
+	"sakur4/internal/episode"
 	"sakur4/semantic"
 )
 
 func entry(t testing.TB) semantic.Entry {
 	t.Helper()
-	a, err := anchor.New(anchor.Fact, "sym_1", "h1")
+	a, err := episode.NewAnchor(episode.FactAnchor, "sym_1", "h1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestNewNeedsAnchorAndText(t *testing.T) {
 	if _, err := semantic.New(semantic.Anchor{}, semantic.Interpreted, "x"); !errors.Is(err, semantic.ErrNoAnchor) {
 		t.Errorf("New without anchor = %v, want ErrNoAnchor", err)
 	}
-	a, _ := anchor.New(anchor.Episode, "ep_1", "h")
+	a, _ := episode.NewAnchor(episode.EpisodeAnchor, "ep_1", "h")
 	if _, err := semantic.New(a, semantic.Interpreted, " \n"); !errors.Is(err, semantic.ErrEmpty) {
 		t.Errorf("New without text = %v, want ErrEmpty", err)
 	}

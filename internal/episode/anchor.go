@@ -1,27 +1,26 @@
-// Package anchor holds the value that ties an interpretation to what it interprets.
-package anchor
+package episode
 
 import "fmt"
 
 // The two things that an interpretation may be anchored to, by the names that the store has for them.
 const (
-	Fact    = "symbolic_fact"
-	Episode = "episodic_stream"
+	FactAnchor    = "symbolic_fact"
+	EpisodeAnchor = "episodic_stream"
 )
 
 // Anchor is proof that a fact or an episode was in the store, with the hash that it had. It is opaque; the zero value is none and refused where an anchor is needed.
-// Only this module can call [New], and only what has just read the store does.
+// Only this module can call [NewAnchor], and only what has just read the store does.
 type Anchor struct {
 	kind, id, hash string
 }
 
-// New returns the anchor for what the store has under id. hash is a fact's hash or the digest of an episode's content.
-func New(kind, id, hash string) (Anchor, error) {
+// NewAnchor returns the anchor for what the store has under id. hash is a fact's hash or the digest of an episode's content.
+func NewAnchor(kind, id, hash string) (Anchor, error) {
 	switch {
-	case kind != Fact && kind != Episode:
-		return Anchor{}, fmt.Errorf("anchor: unknown type %q", kind)
+	case kind != FactAnchor && kind != EpisodeAnchor:
+		return Anchor{}, fmt.Errorf("episode: unknown anchor type %q", kind)
 	case id == "" || hash == "":
-		return Anchor{}, fmt.Errorf("anchor: %s %q has no id or no hash", kind, id)
+		return Anchor{}, fmt.Errorf("episode: anchor %s %q has no id or no hash", kind, id)
 	}
 	return Anchor{kind, id, hash}, nil
 }
