@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strings"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -81,11 +80,14 @@ func (r *Reader) Facts(f FactFilter) iter.Seq2[symbolic.Row, error] {
 
 // successor returns the first string after all that begin with prefix; false when there is none.
 func successor(prefix string) (string, bool) {
-	cut := strings.TrimRight(prefix, "\xff")
-	if cut == "" {
-		return "", false
+	b := []byte(prefix)
+	for i := len(b) - 1; i >= 0; i-- {
+		if b[i] < 0xff {
+			b[i]++
+			return string(b[:i+1]), true
+		}
 	}
-	return cut[:len(cut)-1] + string([]byte{cut[len(cut)-1] + 1}), true
+	return "", false
 }
 
 // FactVersions returns the values that the fact had before, the oldest first. Each is dated by when it was current.

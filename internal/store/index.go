@@ -20,8 +20,6 @@ const (
 	indexBatchRows = 256
 	// documentBytes is the most text that is one document of the index; longer episodes are several.
 	documentBytes = 64 << 10
-	// factValueBytes is how much of a fact's value is indexed.
-	factValueBytes = 4 << 10
 	// termBytes is the longest term that is indexed: longer ones are encoded data, which nobody searches for.
 	termBytes = 256
 )
@@ -46,6 +44,7 @@ WHERE e.seq > ?
 ORDER BY e.seq`,
 }
 
+// Of a fact's value the first 4 KB are indexed: longer ones are whole files or diffs, which the episode's own document covers.
 var factTrack = track{
 	name:     "fact",
 	docs:     "fact_doc",

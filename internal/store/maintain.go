@@ -32,22 +32,9 @@ func (s *Store) nudge() {
 	}
 }
 
-// maintain runs until Close: it copies the log into the file beside the commits, and fills the full-text index.
-func (s *Store) maintain() {
+// maintain runs until ctx ends, which Close sees to: it copies the log into the file beside the commits, and fills the full-text index.
+func (s *Store) maintain(ctx context.Context) {
 	defer close(s.stopped)
-	if s.cfg.ReadOnly {
-		<-s.stop
-		return
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	go func() { // ends with maintain: both of its channels are closed by then
-		select {
-		case <-s.stop:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 	var checkpointer *conn
 	defer func() {
 		if checkpointer != nil {
@@ -56,7 +43,7 @@ func (s *Store) maintain() {
 	}()
 	for {
 		select {
-		case <-s.stop:
+		case <-ctx.Done():
 			return
 		case <-s.wake:
 		}

@@ -69,7 +69,7 @@ func open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.Path == "" {
 		return nil, errors.New("no path")
 	}
-	s := &Store{cfg: cfg, writer: make(chan struct{}, 1), wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{})}
+	s := &Store{cfg: cfg, writer: make(chan struct{}, 1), wake: make(chan struct{}, 1), stopped: make(chan struct{})}
 	s.idle.L = &s.mu
 	created, err := s.locate()
 	if err != nil {
@@ -78,7 +78,9 @@ func open(ctx context.Context, cfg Config) (*Store, error) {
 	if err := s.start(ctx, created); err != nil {
 		return nil, errors.Join(err, s.dismantle())
 	}
-	go s.maintain()
+	maintenance, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.stop = stop
+	go s.maintain(maintenance)
 	return s, nil
 }
 

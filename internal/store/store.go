@@ -32,10 +32,11 @@ type Store struct {
 	active  int
 	closed  bool
 
-	wake, stop, stopped chan struct{} // of the maintenance goroutine
-	logPages            atomic.Int64  // pages in the log after the last commit
-	unindexed           atomic.Int64  // bytes committed since the last batch of the index
-	maintenance         error         // what the goroutine met; read after stopped is closed
+	stop          func() // ends the maintenance goroutine
+	wake, stopped chan struct{}
+	logPages      atomic.Int64 // pages in the log after the last commit
+	unindexed     atomic.Int64 // bytes committed since the last batch of the index
+	maintenance   error        // what the goroutine met; read after stopped is closed
 }
 
 // Path returns the absolute path of the file, or [Memory].
@@ -73,7 +74,7 @@ func (s *Store) Close() error {
 		s.idle.Wait()
 	}
 	s.mu.Unlock()
-	close(s.stop)
+	s.stop()
 	<-s.stopped
 	err := errors.Join(s.maintenance, s.truncateLog(), s.dismantle())
 	if err != nil {

@@ -1,0 +1,178 @@
+package sakur4
+
+import (
+	"context"
+	"time"
+
+	"sakur4/internal/recall"
+	"sakur4/internal/store"
+)
+
+// HitKind says what a hit is. The zero value is invalid.
+type HitKind string
+
+// The members of [HitKind].
+const (
+	HitEpisode HitKind = "episode"
+	HitFact    HitKind = "fact"
+	HitEntry   HitKind = "entry"
+)
+
+// Query asks for what is remembered. The text is data: words of any kind, no operators.
+type Query struct {
+	Text string
+	// K is the most hits; 0 is 8. Budget bounds their tokens together, in whole hits; 0 is no bound.
+	K, Budget int
+	// Session limits the search to one session; "" is all of the project. Project names another project deliberately; "" is the engine's own.
+	Session, Project string
+	// FilePath limits facts to one file.
+	FilePath string
+	// Since and Until bound the time at which an episode happened; zero is no bound.
+	Since, Until time.Time
+	// IncludeFolded and IncludeDropped search what is otherwise left out.
+	IncludeFolded, IncludeDropped bool
+}
+
+// Hits are the answer to a [Query], the best first.
+type Hits struct {
+	Items []Hit `json:"items"`
+	// LeftOut counts hits that the budget had no room for.
+	LeftOut int `json:"left_out"`
+}
+
+// Hit is one thing remembered.
+type Hit struct {
+	Kind HitKind `json:"kind"`
+	ID   string  `json:"id"`
+	// Text is an episode's content, or a fact's name and value.
+	Text string `json:"text"`
+	// Score is comparable within one answer only. Tokens is the local count of Text.
+	Score  float64 `json:"score"`
+	Tokens int     `json:"tokens"`
+	// Stale says that the source has changed since; Current is its value now. Superseded says that a later turn corrects it.
+	Stale      bool   `json:"stale"`
+	Superseded bool   `json:"superseded"`
+	Current    string `json:"current_value,omitempty"`
+	// Reasons say which retriever found it at which rank.
+	Reasons []string `json:"reasons"`
+}
+
+// defaultHits is Query.K by default.
+const defaultHits = 8
+
+// Recall finds episodes and facts by their words, also those that have left the window. It reads everything that was committed before it was called.
+func (e *Engine) Recall(ctx context.Context, q Query) (Hits, error) {
+	if err := e.check(ctx); err != nil {
+		return Hits{}, err
+	}
+	k := q.K
+	if k <= 0 {
+		k = defaultHits
+	}
+	project := q.Project
+	if project == "" {
+		project = e.project
+	}
+	terms := recall.QueryTerms(q.Text)
+	if len(terms) == 0 {
+		return Hits{}, nil
+	}
+	search := store.SearchQuery{Project: project, Session: q.Session, Terms: terms, K: 4 * k, Since: q.Since, Until: q.Until, IncludeDropped: q.IncludeDropped}
+	var hits []Hit
+	err := e.st.Read(ctx, func(r *store.Reader) error {
+		episodes, err := r.SearchEpisodes(search)
+		if err != nil {
+			return err
+		}
+		facts, err := r.SearchFacts(search)
+		if err != nil {
+			return err
+		}
+		for _, f := range recall.Fuse([]recall.Ranked{ranked("episodes", episodes), ranked("facts", facts)}, 0) {
+			h, ok, err := e.hit(r, project, f, q)
+			if err != nil {
+				return err
+			}
+			if ok {
+				hits = append(hits, h)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return Hits{}, wrap(err)
+	}
+	return e.fit(afterReplacement(hits), k, q.Budget), nil
+}
+
+func ranked(name string, in []store.Scored) recall.Ranked {
+	out := recall.Ranked{Source: name, Weight: 1}
+	for _, s := range in {
+		out.IDs = append(out.IDs, s.ID)
+	}
+	return out
+}
+
+// hit reads what was found.
+func (e *Engine) hit(r *store.Reader, project string, f recall.Fused, q Query) (Hit, bool, error) {
+	h := Hit{ID: f.ID, Score: f.Score, Reasons: f.Reasons}
+	if len(f.ID) > 4 && f.ID[:4] == "sym_" {
+		row, err := r.Fact(project, f.ID)
+		if err != nil {
+			return h, false, err
+		}
+		if q.FilePath != "" && row.FilePath != q.FilePath {
+			return h, false, nil
+		}
+		h.Kind, h.Text = HitFact, row.QualifiedName+" = "+row.Value
+	} else {
+		rec, err := r.Episode(project, f.ID)
+		if err != nil {
+			return h, false, err
+		}
+		h.Kind, h.Text = HitEpisode, rec.Content
+		if h.Text == "" && len(rec.Calls) > 0 {
+			for _, c := range rec.Calls {
+				h.Text += c.Name + " " + c.Arguments + "\n"
+			}
+		}
+		if rec.SupersededBy != "" {
+			h.Superseded, h.Current = true, rec.SupersededBy
+			h.Reasons = append(h.Reasons, "superseded by a later episode: "+rec.SupersededBy)
+		}
+	}
+	h.Tokens = e.counter.count(h.Text)
+	return h, true, nil
+}
+
+// afterReplacement moves each superseded episode behind the one that corrects it, where both were found, and behind what is in force otherwise.
+func afterReplacement(in []Hit) []Hit {
+	out := make([]Hit, 0, len(in))
+	var old []Hit
+	for _, h := range in {
+		if h.Superseded {
+			old = append(old, h)
+		} else {
+			out = append(out, h)
+		}
+	}
+	return append(out, old...)
+}
+
+// fit takes whole hits until k or the budget is reached. A hit that has no room is left out, and a later, smaller one may still fit.
+func (e *Engine) fit(hits []Hit, k, budget int) Hits {
+	var out Hits
+	used := 0
+	for _, h := range hits {
+		if len(out.Items) == k {
+			break
+		}
+		if budget > 0 && used+h.Tokens > budget {
+			out.LeftOut++
+			continue
+		}
+		used += h.Tokens
+		out.Items = append(out.Items, h)
+	}
+	return out
+}
