@@ -148,9 +148,6 @@ func (s *Store) start(ctx context.Context, created bool) (err error) {
 		if err := useWAL(ctx, s.wconn); err != nil {
 			return err
 		}
-		if err := s.restrict(); err != nil {
-			return err
-		}
 	}
 	if err := s.wconn.Exec(`PRAGMA synchronous = FULL`); err != nil {
 		return err
@@ -158,12 +155,17 @@ func (s *Store) start(ctx context.Context, created bool) (err error) {
 	if err := s.migrate(ctx, s.wconn); err != nil {
 		return err
 	}
-	if created && s.memory == nil {
-		if err := syncDir(filepath.Dir(s.path)); err != nil {
-			return err
-		}
+	if s.memory != nil {
+		return nil
+	}
+	// The files beside the store are made by the first transaction, not by the change of mode.
+	if err := s.restrict(); err != nil {
+		return err
 	}
 	s.watchLog(s.wconn)
+	if created {
+		return syncDir(filepath.Dir(s.path))
+	}
 	return nil
 }
 
@@ -183,7 +185,7 @@ func (s *Store) startReadOnly(ctx context.Context) error {
 	if version != latest() {
 		return fmt.Errorf("schema version %d must be brought up to %d first: %w", version, latest(), ErrReadOnly)
 	}
-	return nil
+	return s.restrict()
 }
 
 // dial opens one more connection to the store.
@@ -232,7 +234,8 @@ func useWAL(ctx context.Context, c *conn) error {
 	}
 }
 
-// restrict takes from the files beside the store what the process's umask may have left to others.
+// restrict takes from the files beside the store what the process's umask may have left to others. Files of another owner are that
+// owner's affair.
 func (s *Store) restrict() error {
 	for _, suffix := range [...]string{"-wal", "-shm"} {
 		fi, err := os.Stat(s.path + suffix)
@@ -242,7 +245,7 @@ func (s *Store) restrict() error {
 		if err == nil && fi.Mode().Perm()&0o077 != 0 {
 			err = os.Chmod(s.path+suffix, 0o600)
 		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 			return err
 		}
 	}

@@ -1,0 +1,43 @@
+package store
+
+import (
+	"context"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+var backgroundContext = context.Background()
+
+// WithoutFTS leaves the full-text extension out.
+func WithoutFTS(cfg Config) Config {
+	cfg.register = func(*sqlite3.Conn) error { return nil }
+	return cfg
+}
+
+// Migrations returns the scripts.
+func Migrations() ([]string, error) { return migrations() }
+
+// ApplicationID is the mark of our files.
+const ApplicationID = applicationID
+
+// LogPages returns the length of the log in pages after the last commit.
+func LogPages(s *Store) int64 { return s.logPages.Load() }
+
+// Unindexed reports whether rows wait for the index.
+func Unindexed(s *Store) bool {
+	c, err := s.takeReader(backgroundContext)
+	if err != nil {
+		panic(err)
+	}
+	defer s.putReader(c)
+	for _, t := range [...]track{episodeTrack, factTrack} {
+		b, err := s.collect(c, t, "")
+		if err != nil {
+			panic(err)
+		}
+		if len(b.rows) > 0 {
+			return true
+		}
+	}
+	return false
+}
