@@ -113,10 +113,7 @@ func (p *prompt) attempt(a attempt) (plan Plan, ok bool) {
 	}
 	o := p.outcome(moves, taken)
 	plan = p.plan(o, a)
-	for i, w := range ranking {
-		if i == maxConsidered {
-			break
-		}
+	for _, w := range ranking {
 		plan.Considered = append(plan.Considered, Alternative{
 			Break: w.index, Reclaimed: w.reclaimed, Prefilled: w.prefilled, After: w.after, Lost: lossTokens(w.lost), Cost: w.cost(), Reached: w.after <= a.target,
 		})

@@ -214,3 +214,25 @@ func checkOverflow(in evict.Input, plan evict.Plan, over *evict.OverflowError) e
 	}
 	return nil
 }
+
+// FuzzPick looks for a seed whose plan breaks a rule.
+func FuzzPick(f *testing.F) {
+	f.Add(uint64(1))
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		in := randomInput(rand.New(rand.NewPCG(seed, 2)))
+		plan, err := evict.Pick(in)
+		var over *evict.OverflowError
+		if errors.As(err, &over) {
+			if err := checkOverflow(in, plan, over); err != nil {
+				t.Errorf("seed %d: Pick: %v", seed, err)
+			}
+			return
+		}
+		if err != nil {
+			t.Fatalf("seed %d: Pick = %v, want a plan", seed, err)
+		}
+		if err := checkPlan(in, plan); err != nil {
+			t.Errorf("seed %d: Pick: %v\nplan: %s", seed, err, plan.Reason)
+		}
+	})
+}

@@ -27,7 +27,7 @@ func (s *sums) add(o sums) {
 func newTally(n int) *tally { return &tally{nodes: make([]sums, n+1)} }
 
 // enter makes the move at a place of the order possible.
-func (t *tally) enter(place int, m move) {
+func (t *tally) enter(place int, m *move) {
 	s := sums{tokens: m.tokens, lost: m.lost}
 	if m.level != levelRung {
 		s.archives = 1
@@ -77,22 +77,28 @@ type weighed struct {
 }
 
 // cost is what a plan costs, in tokens.
-func (w weighed) cost() float64 { return float64(w.prefilled) + lossTokens(w.lost) }
+func (w *weighed) cost() float64 { return float64(w.prefilled) + lossTokens(w.lost) }
 
 // weigh returns what the best plan comes to at every break, aiming at goal tokens.
 func (p *prompt) weigh(moves []move, breaks []indexed, goal int, shift bool) []weighed {
-	// Possible from the end of the prompt on: breaks and moves are taken in step, the latest first.
-	order := make([]int, len(moves))
-	for i := range order {
-		order[i] = i
+	// Possible from the end of the prompt on: breaks and moves are taken in step, the latest first. The moves of each item form a list.
+	head := make([]int, len(p.in.Items))
+	after := make([]int, len(moves))
+	for i := range head {
+		head[i] = -1
 	}
-	slices.SortFunc(order, func(x, y int) int { return cmp.Or(cmp.Compare(moves[y].first, moves[x].first), cmp.Compare(x, y)) })
+	for i, m := range moves {
+		after[i], head[m.first] = head[m.first], i
+	}
 	t := newTally(len(moves))
 	out := make([]weighed, 0, len(breaks))
-	next := 0
+	item := len(head)
 	for _, b := range breaks {
-		for ; next < len(order) && moves[order[next]].first >= b.Item; next++ {
-			t.enter(order[next], moves[order[next]])
+		for item > b.Item {
+			item--
+			for m := head[item]; m >= 0; m = after[m] {
+				t.enter(m, &moves[m])
+			}
 		}
 		need := p.in.Total - goal
 		n, s, ok := t.prefix(need)
@@ -147,26 +153,36 @@ func (p *prompt) breaks(first bool) []indexed {
 // tokens are not worth a break far in front.
 const enough = 9
 
-// best sorts the breaks that will do, the best first: those that reach the goal or, if none does, those that come near the most that can be
+// best returns the few best of the breaks that will do, the best first: those that reach the goal or, if none does, those that come near the most that can be
 // reclaimed. Plans above limit or that reclaim less than least will never do. Empty if none will.
 func best(all []weighed, limit, least int) []weighed {
 	least = max(least, 1)
 	reached, most := false, 0
-	for _, w := range all {
-		if w.after <= limit && w.reclaimed >= least {
+	for i := range all {
+		if w := &all[i]; w.after <= limit && w.reclaimed >= least {
 			reached = reached || w.reached
 			most = max(most, w.reclaimed)
 		}
 	}
-	var out []weighed
-	for _, w := range all {
+	out := make([]weighed, 0, maxConsidered+1)
+	for i := range all {
+		w := &all[i]
 		if w.after > limit || w.reclaimed < least || reached && !w.reached || !reached && w.reclaimed*10 < most*enough {
 			continue
 		}
-		out = append(out, w)
+		at, _ := slices.BinarySearchFunc(out, w, func(x weighed, w *weighed) int { return x.compare(w) })
+		if at < maxConsidered {
+			out = slices.Insert(out, at, *w)
+			out = out[:min(len(out), maxConsidered)]
+		}
 	}
-	slices.SortFunc(out, func(x, y weighed) int {
-		return cmp.Or(cmp.Compare(x.cost(), y.cost()), cmp.Compare(y.Item, x.Item), cmp.Compare(x.index, y.index))
-	})
 	return out
+}
+
+// compare orders by cost; of equals the later break is better, then the one given first.
+func (w *weighed) compare(o *weighed) int {
+	if c := cmp.Compare(w.cost(), o.cost()); c != 0 {
+		return c
+	}
+	return cmp.Or(cmp.Compare(o.Item, w.Item), cmp.Compare(w.index, o.index))
 }
