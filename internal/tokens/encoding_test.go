@@ -73,7 +73,7 @@ func check(t *testing.T, e *tokens.Encoding, s string) {
 
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	if n := compare(t, "testdata/snippets.jsonl", "testdata/snippets.jsonl.out"); n < 500 {
+	if n := compare(t, "testdata/snippets.jsonl", "testdata/snippets.jsonl.want"); n < 500 {
 		t.Errorf("%d snippets compared, want at least 500", n)
 	}
 }

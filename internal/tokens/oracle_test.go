@@ -14,7 +14,7 @@ import (
 	"sakur4/internal/tokens"
 )
 
-var oracle = flag.String("oracle", "", "a file of snippets whose oracle output is beside it as <file>.out; compared in full")
+var oracle = flag.String("oracle", "", "a file of snippets whose oracle output is beside it as <file>.want; compared in full")
 
 // line is what testdata/oracle/encode.cjs writes for a snippet.
 func line(s string) string {
@@ -78,5 +78,5 @@ func TestOracle(t *testing.T) {
 	if *oracle == "" {
 		t.Skip("no -oracle file given")
 	}
-	t.Logf("%d snippets compared", compare(t, *oracle, *oracle+".out"))
+	t.Logf("%d snippets compared", compare(t, *oracle, *oracle+".want"))
 }

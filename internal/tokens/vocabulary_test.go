@@ -1,8 +1,6 @@
 package tokens_test
 
-import (
-	"testing"
-)
+import "testing"
 
 func TestTokens(t *testing.T) {
 	t.Parallel()
