@@ -22,6 +22,15 @@ func evidence(t testing.TB, tool, arguments, content string) symbolic.Evidence {
 	return ev
 }
 
+// recorded is evidence for the examples.
+func recorded(tool, arguments, content string) symbolic.Evidence {
+	ev, err := episode.FromResult(record(tool, content), episode.Call{ID: "c1", Name: tool, Arguments: arguments})
+	if err != nil {
+		panic(err)
+	}
+	return ev
+}
+
 func record(tool, content string) episode.Record {
 	return episode.Record{ID: "ep_1", Project: "proj_a", Session: "s", Role: episode.Tool, CallID: "c1", ToolName: tool, Content: content}
 }

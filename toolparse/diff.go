@@ -31,6 +31,7 @@ func (f FileDiff) Path() string {
 
 // Hunk is one "@@" part of a file's diff. Starts are lines from 1; 0 where the side is empty.
 type Hunk struct {
+	// The ranges of the "@@" line: where the hunk begins on each side, and how many lines of that side it has.
 	OldStart, OldLines, NewStart, NewLines int
 	// Section is the text behind the second "@@".
 	Section string

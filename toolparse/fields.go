@@ -7,6 +7,7 @@ import (
 
 // Field is a line of "key: value" or "key=value".
 type Field struct {
+	// Key is the text in front of the separator, Value the one behind it, both without space around them.
 	Key, Value string
 	// Separator is ':' or '='.
 	Separator byte

@@ -44,6 +44,7 @@ func (k JSONKind) String() string {
 
 // JSONValue is a leaf of a document: a scalar or an empty container. It is valid during the visit that it was passed to.
 type JSONValue struct {
+	// Kind says what the leaf is; a visited leaf always has one.
 	Kind JSONKind
 	// Raw is the leaf's text in the source, quotes included.
 	Raw string
