@@ -20,9 +20,9 @@ type Cache struct {
 	// held are the tokens known to be in the slot. The first prompted of them are the last prompt; reply more follow whose ids are not known.
 	held            []int32
 	prompted, reply int
-	// list are the checkpoints in the order in which they were made; low is the oldest position that the windowed part still holds.
-	list []Checkpoint
-	low  int
+	// list are the checkpoints in the order in which they were made; cells is the windowed part, nil where there is none.
+	list  []Checkpoint
+	cells *ring
 	// task counts prompts: a checkpoint of an earlier prompt may be thinned out.
 	task int
 
@@ -41,11 +41,13 @@ type accepted struct {
 	valid  bool
 	append bool
 	list   []Checkpoint
-	low    int
-	// before is the number of tokens in the slot before, reply how many of them have unknown ids.
-	before, reply int
-	reuse         Reuse
-	users         []int
+	cells  *ring
+	// reply is how many tokens of the slot had unknown ids before.
+	reply int
+	reuse Reuse
+	// rule is where the server goes on by the rule, whether that is trusted or not.
+	rule  rewound
+	users []int
 }
 
 // Reuse is a prediction for one prompt, in tokens. The zero value predicts that nothing is reused of a slot that holds nothing.
@@ -69,12 +71,17 @@ func NewCache(p Profile) *Cache {
 		c.rule = *p.Rule
 	}
 	c.rule = c.rule.WithDefaults()
+	if p.Window > 0 {
+		c.rule.Cells = min(c.rule.Cells, (p.Window+255)/256*256)
+	}
+	c.clearCells()
 	return c
 }
 
 // Reset empties the slot: the server restarted, or the slot was erased or taken. What was learned about the server stays.
 func (c *Cache) Reset() {
-	c.held, c.prompted, c.reply, c.list, c.low = nil, 0, 0, nil, 0
+	c.held, c.prompted, c.reply, c.list = nil, 0, 0, nil
+	c.clearCells()
 	c.confirmed, c.last, c.sealed = nil, accepted{}, CacheState{}
 }
 
@@ -89,17 +96,17 @@ func (c *Cache) isAppend(common, total int) bool {
 	return common > 0 && common == len(c.held) && (c.reply == 0 || total > common)
 }
 
-// predict also returns how the server finds its place, for Accept.
-func (c *Cache) predict(prompt []int32, nCacheReuse int) (Reuse, rewound) {
+// predict also returns where the server goes on by the rule, whether that is trusted or not.
+func (c *Cache) predict(prompt []int32, nCacheReuse int) (r Reuse, at rewound) {
 	if c.sealed.Digest != "" {
 		return Reuse{Held: true}, rewound{}
 	}
-	r := Reuse{Common: common(c.held, prompt), Held: len(c.held) > 0}
+	r = Reuse{Common: common(c.held, prompt), Held: len(c.held) > 0}
 	if r.Common == 0 {
 		return r, rewound{}
 	}
 	grows := c.isAppend(r.Common, len(prompt))
-	at := rewound{next: r.Common, past: r.Common}
+	at = rewound{next: r.Common, past: r.Common}
 	switch c.kind() {
 	case AnyToken, Unknown:
 		if grows && len(prompt) > r.Common {
@@ -122,13 +129,12 @@ func (c *Cache) predict(prompt []int32, nCacheReuse int) (Reuse, rewound) {
 		r.Reused = c.p.Geometry.Rewind(r.Common)
 		at.past, r.Checkpoint = r.Reused, r.Reused
 	}
+	at.past = min(at.past, len(prompt)-1)
 	if c.distrust && !grows {
 		r.Reused = c.newestConfirmed(r.Common)
 		r.Checkpoint, r.Shifted = r.Reused, 0
-		at = rewound{next: r.Reused, past: r.Reused, point: r.Reused}
 	}
-	r.Reused = max(min(r.Reused, len(prompt)-1), 0)
-	at.past = max(min(at.past, len(prompt)-1), 0)
+	r.Reused = min(r.Reused, len(prompt)-1)
 	return r, at
 }
 
@@ -159,13 +165,16 @@ func (c *Cache) Accept(prompt []int32, users []int, nCacheReuse int) {
 	}
 	r, at := c.predict(prompt, nCacheReuse)
 	c.last = accepted{
-		valid: true, append: c.isAppend(r.Common, len(prompt)), list: slices.Clone(c.list), low: c.low,
-		before: len(c.held) + c.reply, reply: c.reply, reuse: r, users: slices.Clone(users),
+		valid: true, append: c.isAppend(r.Common, len(prompt)), list: slices.Clone(c.list),
+		cells: c.cells.clone(), reply: c.reply, reuse: r, rule: at, users: slices.Clone(users),
 	}
 	c.sealed = CacheState{}
 	c.task++
 	c.held = append(c.held[:0:0], prompt...)
 	c.prompted, c.reply = len(prompt), 0
+	if c.distrust && !c.last.append {
+		at = c.rewoundTo(r.Reused)
+	}
 	c.process(at)
 }
 
@@ -177,14 +186,16 @@ func (c *Cache) Generated(tokens []int32) {
 		c.GeneratedCount(len(tokens))
 		return
 	}
+	at := len(c.held)
 	c.held = append(c.held, tokens...)
-	c.grow()
+	c.generate(at, len(tokens))
 }
 
 // GeneratedCount records that the server appended n reply tokens whose ids are not known.
 func (c *Cache) GeneratedCount(n int) {
-	c.reply += max(n, 0)
-	c.grow()
+	n = max(n, 0)
+	c.generate(len(c.held)+c.reply, n)
+	c.reply += n
 }
 
 // Geometry returns the geometry with the rewind points that survive now: [Resolve] over it says what [Cache.Predict] says of a shortened prompt.
@@ -214,8 +225,9 @@ type CacheState struct {
 	Digest string `json:"digest,omitempty"`
 	// Reply is how many tokens the slot holds behind them.
 	Reply int `json:"reply,omitempty"`
-	// Low is the oldest position that the windowed part of the cache holds.
-	Low int `json:"low,omitempty"`
+	// Cells says what the windowed part of the cache holds, Head where it goes on.
+	Cells []CellRun `json:"cells,omitempty"`
+	Head  int       `json:"head,omitempty"`
 	// Task counts the prompts of the slot.
 	Task int `json:"task,omitempty"`
 	// Checkpoints are in the order in which they were made.
@@ -232,8 +244,11 @@ func (c *Cache) State() CacheState {
 		return c.sealed
 	}
 	s := CacheState{
-		Held: c.prompted, Reply: len(c.held) - c.prompted + c.reply, Low: c.low, Task: c.task, Checkpoints: slices.Clone(c.list),
+		Held: c.prompted, Reply: len(c.held) - c.prompted + c.reply, Cells: c.cells.runs(0), Task: c.task, Checkpoints: slices.Clone(c.list),
 		Less: c.lessRow, Distrust: c.distrust, Confirmed: slices.Clone(c.confirmed),
+	}
+	if c.cells != nil {
+		s.Head = c.cells.head
 	}
 	if s.Held > 0 {
 		s.Digest = tokensDigest(c.held[:c.prompted])
@@ -244,7 +259,10 @@ func (c *Cache) State() CacheState {
 // RestoreCache returns the cache that s describes. Until [Cache.Hold] gives it the tokens again it predicts that nothing is reused.
 func RestoreCache(p Profile, s CacheState) *Cache {
 	c := NewCache(p)
-	c.reply, c.low, c.task, c.list = s.Reply, s.Low, s.Task, slices.Clone(s.Checkpoints)
+	c.reply, c.task, c.list = s.Reply, s.Task, slices.Clone(s.Checkpoints)
+	if c.cells != nil {
+		c.cells.fill(s.Cells, s.Head)
+	}
 	c.lessRow, c.distrust, c.confirmed = s.Less, s.Distrust, slices.Clone(s.Confirmed)
 	if s.Digest != "" {
 		c.sealed = s

@@ -9,6 +9,8 @@ type Checkpoint struct {
 	Min    int `json:"min"`
 	// Task is the number of the prompt during which it was made.
 	Task int `json:"task"`
+	// Cells are the positions that it restores, in the order in which they lay in the cache; none where the state is not made of positions.
+	Cells []CellRun `json:"cells,omitempty"`
 }
 
 // The server's rules, as far as they decide what is reused. They were read off the server's own trace and are compared with a real one by the
@@ -18,42 +20,38 @@ const (
 	tailOffset = 4
 	// logicalBatch is the most tokens that the server processes between two looks at its checkpoints (-b).
 	logicalBatch = 2048
+	// windowSlack is how many tokens of the attention window the server does not insist on when it looks whether it can go on without a
+	// checkpoint.
+	windowSlack = 2
 )
 
-// rewound says where the server goes on: next is the position that it looked for, past how many tokens it keeps,
-// point the checkpoint's reusable tokens if one was needed.
-type rewound struct{ next, past, point int }
+// rewound says where the server goes on: next is the position that it looked for, past how many tokens it keeps, point the reusable tokens of the
+// checkpoint that it restores, 0 if it needs none.
+type rewound struct {
+	next, past, point int
+	restored          Checkpoint
+}
 
 // rewind finds the place to go on from when next tokens of the new prompt are in the slot. more says that the prompt has tokens behind them.
 func (c *Cache) rewind(next int, more bool) rewound {
-	floor := next - c.rule.Window
+	floor := next - c.visible()
 	if !more {
 		floor--
 	}
 	floor = max(floor, 0)
-	if c.low < floor {
+	if c.oldest(len(c.held)+c.reply) < floor {
 		return rewound{next: next, past: next}
 	}
-	// A short prompt that is still wholly held ends here too (low and floor are both 0): the server restores a checkpoint all the same.
+	// A short prompt that is still wholly held ends here too (its oldest position and floor are both 0): the server restores a checkpoint all the same.
 	for _, p := range slices.Backward(c.list) {
 		if p.Tokens-1 > next || (p.Min >= floor && p.Min != 0) {
 			continue
 		}
 		at := min(next, max(p.Min+1, p.Tokens-1))
 		past := min(at, p.Tokens)
-		return rewound{next: at, past: past, point: past}
+		return rewound{next: at, past: past, point: past, restored: p}
 	}
 	return rewound{}
-}
-
-// restored returns the checkpoint that a rewind to at.point restores.
-func (c *Cache) restored(at rewound) (Checkpoint, bool) {
-	for _, p := range slices.Backward(c.list) {
-		if at.point > 0 && (p.Tokens == at.point || p.Tokens-1 == at.point) {
-			return p, true
-		}
-	}
-	return Checkpoint{}, false
 }
 
 // process does to the checkpoints what the server does while it processes the held prompt from at.past on.
@@ -61,10 +59,11 @@ func (c *Cache) process(at rewound) {
 	if c.kind() != Points {
 		return
 	}
-	if at.past == 0 && at.point == 0 && at.next == 0 {
-		c.low = 0
-	} else if p, ok := c.restored(at); ok {
-		c.low = p.Min
+	if c.cells != nil {
+		if at.point > 0 {
+			c.cells.restore(at.restored.Cells)
+		}
+		c.cells.remove(at.past, 1<<31-1)
 	}
 	c.list = slices.DeleteFunc(c.list, func(p Checkpoint) bool { return p.Tokens-1 > at.next })
 	users := c.last.users
@@ -82,14 +81,14 @@ func (c *Cache) process(at rewound) {
 		end := c.chunk(start, total, users, lastUser)
 		pos = end
 		nearEnd := total < end+c.rule.Ubatch
-		if end < total && !nearEnd && !isUser(start) || start == 0 {
-			c.advance(end)
-			continue
-		}
-		if len(c.list) == 0 || start == lastUser || nearEnd || start > c.list[len(c.list)-1].Tokens+c.rule.Spacing {
+		ordinary := end < total && !nearEnd && !isUser(start)
+		far := len(c.list) == 0 || start == lastUser || nearEnd || start > c.list[len(c.list)-1].Tokens+c.rule.Spacing
+		if start > 0 && !ordinary && far {
 			c.checkpoint(start)
 		}
-		c.advance(end)
+		if c.cells != nil {
+			c.cells.put(start, end-start, c.rule.Ubatch)
+		}
 	}
 }
 
@@ -130,29 +129,34 @@ func (c *Cache) checkpoint(n int) {
 		c.list = slices.Delete(c.list, 0, 1)
 	}
 	c.list = slices.DeleteFunc(c.list, func(p Checkpoint) bool { return p.Tokens == n })
-	c.list = append(c.list, Checkpoint{Tokens: n, Min: c.oldest(n), Task: c.task})
+	// Only what a later token can see is in a checkpoint; the server still notes the oldest position held, visible or not.
+	c.list = append(c.list, Checkpoint{Tokens: n, Min: c.oldest(n), Task: c.task, Cells: c.cells.runs(n - c.rule.Window)})
 }
 
-// oldest returns the oldest position held when n tokens are in the slot.
+// oldest returns the oldest position that the server could go on from when n tokens are in the slot: a recurrent state has only the last.
 func (c *Cache) oldest(n int) int {
-	if c.rule.Window == 0 {
+	if c.cells == nil {
 		return n - 1
 	}
-	return c.low
+	oldest, _ := c.cells.span()
+	return oldest
 }
 
-// advance moves the oldest held position on when the slot holds n tokens.
-func (c *Cache) advance(n int) {
-	if c.rule.Window == 0 {
-		c.low = n - 1
-		return
+// visible returns how many tokens before a position must be held to go on from it.
+func (c *Cache) visible() int { return max(c.rule.Window-windowSlack, 0) }
+
+// clearCells empties the windowed part.
+func (c *Cache) clearCells() {
+	c.cells = nil
+	if c.kind() == Points && c.rule.Window > 0 {
+		c.cells = newRing(c.rule.Window, max(c.rule.Cells, 1))
 	}
-	c.low = max(c.low, n-c.rule.Cells)
 }
 
-func (c *Cache) grow() {
-	if c.kind() == Points && len(c.held)+c.reply > 0 {
-		c.advance(len(c.held) + c.reply)
+// generate adds n reply tokens from position pos on, one by one as they are sampled.
+func (c *Cache) generate(pos, n int) {
+	if c.cells != nil {
+		c.cells.put(pos, n, 1)
 	}
 }
 
@@ -161,7 +165,7 @@ func (c *Cache) points() (points []int, tail int) {
 	for _, p := range c.list {
 		at := max(p.Min+1, p.Tokens-1)
 		at = min(at, p.Tokens)
-		if at > 0 && (p.Min == 0 || p.Min < at-c.rule.Window) && at <= len(c.held) {
+		if at > 0 && (p.Min == 0 || p.Min < at-c.visible()) && at <= len(c.held) {
 			points = append(points, at)
 		}
 	}
@@ -169,10 +173,11 @@ func (c *Cache) points() (points []int, tail int) {
 	if n == 0 {
 		return points, 0
 	}
-	if t := c.low + c.rule.Window + 1; c.rule.Window > 0 && t <= n {
+	oldest := c.oldest(n + c.reply)
+	if t := oldest + c.visible() + 1; c.rule.Window > 0 && t <= n {
 		tail = t
 	}
-	if c.low < max(n+c.reply-c.rule.Window, 0) {
+	if oldest < max(n+c.reply-c.visible(), 0) {
 		points = append(points, n)
 	}
 	return points, tail

@@ -94,52 +94,51 @@ func (c *Cache) correct(measured int) {
 	if c.kind() != Points {
 		return
 	}
-	generated := len(c.held) - c.prompted
-	if generated > 0 || c.reply > 0 {
-		// The reply came first; what it did to the windowed part is redone below.
-		defer c.grow()
-	}
-	full := c.held
-	c.held = c.held[:c.prompted]
-	defer func() { c.held = full }()
+	// The reply may have been recorded first; what it did to the windowed part is done again at the end.
+	full, reply := c.held, c.reply
+	c.held, c.reply = c.held[:c.prompted], 0
+	defer func() {
+		c.generate(c.prompted, len(full)-c.prompted+reply)
+		c.held, c.reply = full, reply
+	}()
 
-	c.list, c.low = slices.Clone(last.list), last.low
-	at := rewound{next: measured, past: measured}
-	predicted := c.rewoundFor(last)
+	c.list, c.cells = slices.Clone(last.list), last.cells.clone()
+	var at rewound
 	switch {
-	case measured == predicted.past || measured == last.reuse.Reused && !last.append:
-		at = predicted
+	case measured == last.rule.past, measured == min(last.rule.next, c.prompted-1) && last.rule.point == 0:
+		at = last.rule
+	case last.append && measured >= last.reuse.Common:
+		// The reply came back as generated up to some token.
+		at = rewound{next: measured, past: measured}
 	case measured == 0:
 		c.list = nil
-		at = rewound{}
-	case last.append && measured >= last.reuse.Common:
-		// As generated, up to some token.
-	case measured < last.reuse.Common:
-		// A checkpoint was restored that the model may not know; those behind it that the model expected did not exist.
-		at.point = measured
-		c.list = slices.DeleteFunc(c.list, func(p Checkpoint) bool { return p.Tokens > measured+1 })
-		if _, ok := c.restored(at); !ok {
-			p := Checkpoint{Tokens: measured + 1, Min: max(0, measured+1-c.rule.Cells), Task: c.task - 1}
-			if c.rule.Window == 0 {
-				p.Tokens, p.Min = measured, measured-1
-			}
-			c.list = append(c.list, p)
-		}
+	default:
+		at = c.rewoundTo(measured)
 	}
 	c.process(at)
 }
 
-// rewoundFor repeats the prediction that Accept made.
-func (c *Cache) rewoundFor(last accepted) rewound {
-	next := last.reuse.Common
-	if next == 0 {
-		return rewound{}
+// rewoundTo describes a rewind to n that a measurement proved. Checkpoints that would have been better did not exist; one that allows it did.
+func (c *Cache) rewoundTo(n int) rewound {
+	at := rewound{next: n, past: n, point: n}
+	if n == 0 || c.kind() != Points {
+		return rewound{next: n, past: n}
 	}
-	if last.append {
-		next = min(next+last.reply, c.prompted)
+	c.list = slices.DeleteFunc(slices.Clone(c.list), func(p Checkpoint) bool { return p.Tokens > n+1 })
+	for _, p := range slices.Backward(c.list) {
+		if min(max(p.Min+1, p.Tokens-1), p.Tokens) == n {
+			at.restored = p
+			return at
+		}
 	}
-	at := c.rewind(next, next < c.prompted)
-	at.past = min(at.past, c.prompted-1)
+	lo := max(0, n+1-c.rule.Window)
+	at.restored = Checkpoint{
+		Tokens: n + 1, Min: max(0, n+1-c.rule.Cells), Task: c.task - 1, Cells: []CellRun{{Pos: lo, N: n + 1 - lo}},
+	}
+	if c.cells == nil {
+		at.restored = Checkpoint{Tokens: n, Min: n - 1, Task: c.task - 1}
+	}
+	c.list = append(c.list, at.restored)
 	return at
 }
 

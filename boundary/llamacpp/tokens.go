@@ -54,7 +54,7 @@ func (c *Client) TokenSpans(ctx context.Context, text string) (ids []int32, ends
 	if err := c.call(ctx, "/tokenize", body, &out); err != nil {
 		return nil, nil, err
 	}
-	sent := strings.ToValidUTF8(text, "\uFFFD")
+	sent := text
 	if !utf8.ValidString(text) {
 		sent = replaceBytes(text)
 	}

@@ -1,0 +1,232 @@
+package boundary_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"sakur4/boundary"
+	"sakur4/boundary/llamacpp"
+	"sakur4/internal/llamatest"
+)
+
+// liveChat is a history that grows and is compacted at random places.
+type liveChat struct {
+	r        *rand.Rand
+	messages []map[string]any
+	turn     int
+	// size is the largest text in words.
+	size int
+}
+
+func (c *liveChat) text() string {
+	words := []string{"alpha", "beta", "run the tests", "func main() {", "error: not found", "0x1f", "\n", "the", "file", "is", "fine."}
+	var b strings.Builder
+	n := 1 + c.r.IntN(c.size)
+	if c.r.IntN(4) > 0 {
+		n = 1 + n/8
+	}
+	for range n {
+		b.WriteString(words[c.r.IntN(len(words))])
+		b.WriteByte(' ')
+	}
+	c.turn++
+	return fmt.Sprintf("%d %s", c.turn, b.String())
+}
+
+// append adds one exchange: a reply and either a user message or a call with its results.
+func (c *liveChat) append() {
+	if len(c.messages) == 0 {
+		c.messages = []map[string]any{{"role": "system", "content": c.text()}, {"role": "user", "content": c.text()}}
+		return
+	}
+	if c.r.IntN(3) == 0 {
+		c.messages = append(c.messages, map[string]any{"role": "assistant", "content": c.text()}, map[string]any{"role": "user", "content": c.text()})
+		return
+	}
+	n := 1 + c.r.IntN(2)
+	var calls, results []map[string]any
+	for i := range n {
+		id := fmt.Sprintf("call_%d_%d", c.turn, i)
+		calls = append(calls, map[string]any{"id": id, "type": "function", "function": map[string]any{"name": "read", "arguments": `{"path":"a"}`}})
+		results = append(results, map[string]any{"role": "tool", "tool_call_id": id, "content": c.text()})
+	}
+	c.messages = append(c.messages, map[string]any{"role": "assistant", "content": "", "tool_calls": calls})
+	c.messages = append(c.messages, results...)
+}
+
+// compact changes the history somewhere: a result becomes a stub, or whole exchanges go.
+func (c *liveChat) compact() {
+	if len(c.messages) < 6 {
+		return
+	}
+	if c.r.IntN(2) == 0 {
+		i := 2 + c.r.IntN(len(c.messages)-2)
+		m := map[string]any{}
+		for k, v := range c.messages[i] {
+			m[k] = v
+		}
+		m["content"] = "stored"
+		c.messages[i] = m
+		return
+	}
+	c.remove()
+}
+
+// remove takes exchanges out of the middle.
+func (c *liveChat) remove() {
+	var starts []int
+	for i, m := range c.messages {
+		if i > 1 && m["role"] == "assistant" {
+			starts = append(starts, i)
+		}
+	}
+	if len(starts) < 2 {
+		return
+	}
+	from := c.r.IntN(len(starts) - 1)
+	to := from + 1 + c.r.IntN(len(starts)-1-from)
+	c.messages = append(append([]map[string]any{}, c.messages[:starts[from]]...), c.messages[starts[to]:]...)
+}
+
+// liveSlot sends a chat to slot 0 of a real server and keeps the model of it beside.
+type liveSlot struct {
+	client *llamacpp.Client
+	cache  *boundary.Cache
+	header []int32
+}
+
+func newLiveSlot(t *testing.T, s *llamatest.Server, opts *llamacpp.Options) *liveSlot {
+	t.Helper()
+	client, err := llamacpp.New(s.URL, opts)
+	if err != nil {
+		t.Fatalf("New(%q) = %v", s.URL, err)
+	}
+	p, err := client.Profile(t.Context())
+	if err != nil {
+		t.Fatalf("Profile() = %v", err)
+	}
+	header, err := client.Tokens(t.Context(), p.Template.UserHeader)
+	if err != nil {
+		t.Fatalf("Tokens(%q) = %v", p.Template.UserHeader, err)
+	}
+	return &liveSlot{client: client, cache: boundary.NewCache(p), header: header}
+}
+
+// sent is what one request was predicted and measured to do.
+type sent struct {
+	reuse              boundary.Reuse
+	measured, total, n int
+	mismatch           boundary.Mismatch
+	content            string
+}
+
+func (l *liveSlot) send(ctx context.Context, messages []map[string]any, maxTokens, nCacheReuse int) (sent, error) {
+	raw, err := json.Marshal(messages)
+	if err != nil {
+		return sent{}, err
+	}
+	text, err := l.client.Render(ctx, boundary.RenderRequest{Messages: raw, GenerationPrompt: true})
+	if err != nil {
+		return sent{}, err
+	}
+	prompt, err := l.client.Tokens(ctx, text)
+	if err != nil {
+		return sent{}, err
+	}
+	s := sent{reuse: l.cache.Predict(prompt, nCacheReuse), total: len(prompt)}
+	fields := `{"cache_prompt":true,"id_slot":0,"temperature":0,"ignore_eos":true}`
+	if nCacheReuse > 0 {
+		fields = fmt.Sprintf(`{"cache_prompt":true,"id_slot":0,"temperature":0,"ignore_eos":true,"n_cache_reuse":%d}`, nCacheReuse)
+	}
+	reply, err := l.client.Chat(ctx, boundary.ChatRequest{Messages: raw, Fields: json.RawMessage(fields), MaxTokens: maxTokens}, nil)
+	if err != nil {
+		return sent{}, err
+	}
+	if reply.CachedTokens == nil || reply.PromptTokens != len(prompt) {
+		return sent{}, fmt.Errorf("server counts %d prompt tokens, %d rendered", reply.PromptTokens, len(prompt))
+	}
+	s.measured, s.n, s.content = *reply.CachedTokens, reply.CompletionTokens, reply.Content
+	l.cache.Accept(prompt, boundary.UserStarts(prompt, l.header), nCacheReuse)
+	s.mismatch = l.cache.Observe(s.reuse.Reused, s.measured)
+	l.cache.GeneratedCount(s.n - 1)
+	return s, nil
+}
+
+func template(t *testing.T, name string) string {
+	t.Helper()
+	text, ok := llamatest.TemplateNamed(name)
+	if !ok {
+		t.Fatalf("no template %q", name)
+	}
+	return text
+}
+
+// TestLiveCachePredictsEveryRequest compares the model with a real server: every request, every setting.
+func TestLiveCachePredictsEveryRequest(t *testing.T) {
+	if os.Getenv("SAKUR4_LLAMA_SERVER") == "" {
+		t.Skip("skipped: SAKUR4_LLAMA_SERVER is not set")
+	}
+	type setting struct {
+		arch              llamatest.Arch
+		spacing, ubatch   int
+		checkpoints, size int
+		template          string
+	}
+	var settings []setting
+	for _, tmpl := range []string{"chatml", "chatml-tool-role"} {
+		settings = append(settings, setting{llamatest.Full, 0, 512, 0, 300, tmpl})
+		for _, ubatch := range []int{512, 256} {
+			for _, spacing := range []int{256, 1024, 8192} {
+				settings = append(settings, setting{llamatest.Sliding, spacing, ubatch, 0, 500, tmpl})
+			}
+		}
+		settings = append(settings, setting{llamatest.Sliding, 256, 512, 6, 200, tmpl})
+	}
+	requests := 60
+	if testing.Short() {
+		settings, requests = settings[:3], 20
+	}
+	all, right, breaks, rightBreaks := 0, 0, 0, 0
+	for i, s := range settings {
+		name := fmt.Sprintf("%s-%s-spacing%d-ubatch%d-max%d", s.arch, s.template, s.spacing, s.ubatch, s.checkpoints)
+		t.Run(name, func(t *testing.T) {
+			server := llamatest.Start(t, llamatest.Options{
+				Model:   llamatest.Model{Arch: s.arch, Template: template(t, s.template)},
+				Context: 65536, UBatch: s.ubatch, Spacing: s.spacing, Checkpoints: s.checkpoints, Args: []string{"-cram", "0"},
+			})
+			slot := newLiveSlot(t, server, &llamacpp.Options{Rule: &boundary.CheckpointRule{Spacing: s.spacing, Ubatch: s.ubatch, Max: s.checkpoints}})
+			chat := &liveChat{r: rand.New(rand.NewPCG(uint64(i), 7)), size: s.size}
+			for n := range requests {
+				switch k := chat.r.IntN(10); {
+				case n == 0 || k < 7:
+					chat.append()
+				case k < 9:
+					chat.compact()
+				}
+				got, err := slot.send(t.Context(), chat.messages, 1, 0)
+				if err != nil {
+					t.Fatalf("request %d: %v", n, err)
+				}
+				isBreak := n > 0 && got.reuse.Common < got.total && got.measured != got.total-1 && got.reuse.Reused < got.reuse.Common
+				all++
+				if isBreak {
+					breaks++
+				}
+				if got.reuse.Reused != got.measured {
+					t.Errorf("seed %d request %d of %d tokens: Predict() = %+v, server reused %d", i, n, got.total, got.reuse, got.measured)
+					continue
+				}
+				right++
+				if isBreak {
+					rightBreaks++
+				}
+			}
+		})
+	}
+	t.Logf("%d of %d requests predicted exactly, %d of %d at breaks", right, all, rightBreaks, breaks)
+}
