@@ -41,6 +41,16 @@ func (s *Session) Commit(ctx context.Context, t Turn) (Committed, error) {
 		s.book = newBook()
 	}
 	out := Committed{Episode: EpisodeID(rec.ID), Tokens: rec.Tokens}
+	// Parsing is done before the transaction, so that other sessions can commit meanwhile: the call is known already unless another process
+	// has written to this session.
+	var guess episode.Call
+	guessed := false
+	if rec.Role == episode.Tool {
+		if call, err := s.book.answer(rec); err == nil {
+			guess, guessed = call, true
+			s.e.read(rec, call, &out)
+		}
+	}
 	err = s.e.st.Write(ctx, func(tx *store.Tx) error {
 		if err := s.book.sync(tx.Reader, s.e.project, s.id); err != nil {
 			return err
@@ -48,18 +58,28 @@ func (s *Session) Commit(ctx context.Context, t Turn) (Committed, error) {
 		if t.After > 0 && t.After != s.book.last {
 			return fmt.Errorf("%w: last episode has Seq %d, not %d", ErrConflict, s.book.last, t.After)
 		}
-		var call episode.Call
 		if rec.Role == episode.Tool {
-			var err error
-			if call, err = s.book.answer(rec); err != nil {
+			was := [2]any{rec.CallEpisode, rec.CallIndex}
+			call, err := s.book.answer(rec)
+			if err != nil {
 				return err
+			}
+			if !guessed || was != [2]any{rec.CallEpisode, rec.CallIndex} || call != guess {
+				s.e.read(rec, call, &out)
 			}
 		}
 		if err := tx.EnsureSession(s.e.project, s.id); err != nil {
 			return err
 		}
+		rec.Droppable = false // it starts like every other one; the mark is part of what may change
 		if err := tx.AppendEpisode(rec); err != nil {
 			return err
+		}
+		if t.Droppable {
+			rec.Droppable = true
+			if err := tx.SetDroppable(s.e.project, rec.ID, true); err != nil {
+				return err
+			}
 		}
 		if t.Corrects != "" {
 			if err := tx.MarkSuperseded(s.e.project, string(t.Corrects), rec.ID); err != nil {
@@ -68,20 +88,6 @@ func (s *Session) Commit(ctx context.Context, t Turn) (Committed, error) {
 				}
 				return err
 			}
-		}
-		if rec.Role != episode.Tool {
-			return nil
-		}
-		ev, err := episode.FromResult(*rec, call)
-		if err != nil {
-			// What we rendered ourselves is recorded like anything else, and gives no evidence.
-			out.Summary = symbolic.NoStructure
-			return nil
-		}
-		reading := symbolic.Read(ev, s.e.maxFacts)
-		out.Parser, out.Summary, out.FactsLeftOut = reading.Parser, reading.Summary, reading.LeftOut
-		for _, f := range reading.Facts {
-			out.Facts = append(out.Facts, f.Row())
 		}
 		return tx.PutFacts(s.e.project, out.Facts, rec.Created)
 	})
@@ -97,6 +103,20 @@ func (s *Session) Commit(ctx context.Context, t Turn) (Committed, error) {
 		}
 	}
 	return out, nil
+}
+
+// read parses a result. What we rendered ourselves is recorded like anything else, and gives no evidence.
+func (e *Engine) read(rec *episode.Record, call episode.Call, out *Committed) {
+	out.Parser, out.Summary, out.Facts, out.FactsLeftOut = "", symbolic.NoStructure, nil, 0
+	ev, err := episode.FromResult(*rec, call)
+	if err != nil {
+		return
+	}
+	reading := symbolic.Read(ev, e.maxFacts)
+	out.Parser, out.Summary, out.FactsLeftOut = reading.Parser, reading.Summary, reading.LeftOut
+	for _, f := range reading.Facts {
+		out.Facts = append(out.Facts, f.Row())
+	}
 }
 
 // record checks what can be known of a turn without the session.

@@ -1,2 +1,46 @@
 // Package sakur4 is the memory and context layer of a long-running agent.
+//
+// A long session does not run out of ability, it runs out of context. The usual cure, summarise and replace, loses facts and throws away what the
+// inference server has cached of the prompt. sakur4 keeps an append-only record of everything, so nothing is lost; keeps what a parser read
+// apart from what a model said; and takes out of the window what must leave it at a point that the server's cache already holds, so that the
+// prompt that survives costs almost nothing to process.
+//
+// # The main types
+//
+//   - [Engine] is an open store for one project. [Open] makes one; a nil [Options] is good to start with.
+//   - [Session] is one conversation. Record each turn with [Session.Commit], ask for the next prompt with [Session.Window], and tell what the
+//     server measured with [Session.Observe].
+//   - [Window] is a prompt: its messages, its [receipt.Receipt], and the [Plan] if it was compacted.
+//   - [Episode] is a recorded turn. It comes back byte-identical by its id for ever.
+//
+// # A turn
+//
+// An agent's loop is: commit the user's turn; then, until the model has no more calls, get a Window, send its messages, commit the reply, run
+// the calls, commit each result. Window compacts when it must. There is nothing else to call, and nothing to configure for a llama.cpp server but
+// its address (package llamacpp below boundary).
+//
+// # What is guaranteed
+//
+//   - Nothing recorded is changed or lost. Triggers in the database refuse it; eviction writes a tier and nothing else.
+//   - Pins are verbatim in every prompt of their project, or the call fails with [ErrBudgetOverflow].
+//   - Between two compactions a prompt only grows: the JSON bytes of its messages are the first messages of the next, also after a restart.
+//   - Every prompt is a valid chat: each call with its one result, roles in a legal order, under strict chat templates too.
+//   - Window returns a prompt within budget from any state and without a model, or a [*BudgetError] that names what does not fit.
+//   - The categories of a receipt sum to the prompt's size, counted by the server's own tokenizer. What was predicted and what was measured
+//     stand side by side.
+//
+// # Caveats
+//
+// A fact proves that these bytes came back from this tool or file. It does not prove that they are true: a tool may lie, and a file may be wrong.
+//
+// What is rendered between turns in the frame <sakur4:note …> is ours. Such marks inside recorded text, and the control tokens of chat templates,
+// are rendered with a zero-width space after their first character; the record keeps the bytes, and the receipt counts them.
+//
+// A Session may be used by several goroutines; the calls that make prompts take their turn. Two processes may share a store. If both make prompts
+// of one session, the second to store gets [ErrConflict] and asks again.
+//
+// The default Backend is a simulator of a llama.cpp server's prompt cache with a simple chat template. It lets the whole package be tried and
+// tested without a server; its counts are those of its own template.
+//
+// Text columns hold what the agent committed, secrets included. Files are made readable by their owner alone; see [Options.EncryptionKey].
 package sakur4
