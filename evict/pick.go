@@ -53,7 +53,10 @@ func Pick(in Input) (Plan, error) {
 		}
 	}
 	idle.Floor = p.stoppedBy(in.Total - target)
-	idle.Reason = fmt.Sprintf("reclaims nothing: fewer than %d tokens can go before %s gives way", least, idle.Floor)
+	idle.Reason = fmt.Sprintf("reclaims nothing: less than the minimum of %d tokens may go, stopped by %s", least, idle.Floor)
+	if len(in.Breaks) == 0 {
+		idle.Reason = "reclaims nothing: no place was given where the prompt may change"
+	}
 	return idle, nil
 }
 

@@ -84,6 +84,9 @@ func runCase(t *testing.T, state string) string {
 				continue
 			}
 			it.Role = "system"
+		case "unsent":
+			in.Unsent = number()
+			continue
 		case "target":
 			in.Target = number()
 			continue

@@ -64,9 +64,12 @@ func (c *chart) text(x, y int, anchor, style, s string) {
 	c.b.WriteString("</text>\n")
 }
 
+// fewest is the number of columns that a picture has room for at least: one turn is no wall.
+const fewest = 16
+
 // x returns the left edge of a column in tenths of a pixel.
 func (c *chart) x(column int) int {
-	return plotLeft*10 + int(int64(plotRight-plotLeft)*10*int64(column)/int64(max(len(c.receipts), 1)))
+	return plotLeft*10 + int(int64(plotRight-plotLeft)*10*int64(column)/int64(max(len(c.receipts), fewest)))
 }
 
 // y returns the height of a number of tokens in the upper plot in tenths of a pixel.
@@ -88,7 +91,7 @@ func (c *chart) frame() {
 	c.printf(`<rect width="%d" height="%d" fill="#ffffff"/>`+"\n", svgWidth, svgHeight)
 	c.text(plotLeft, 28, "start", ` font-size="17" font-weight="bold"`, c.title())
 	c.text(plotLeft, 48, "start", "", c.summary())
-	c.text(plotLeft, fillTop-10, "start", ` font-weight="bold"`, "Window fill, tokens")
+	c.text(plotLeft, fillTop-13, "start", ` font-weight="bold"`, "Window fill, tokens")
 	step := tick(c.top, 5)
 	for v := 0; v <= c.top; v += step {
 		y := c.y(v)
@@ -200,14 +203,28 @@ func box(d *strings.Builder, left, right, top, bottom int) {
 	fmt.Fprintf(d, "M%s %sH%sV%sH%sz", tenths(left), tenths(top), tenths(right), tenths(bottom), tenths(left))
 }
 
-// marks draws a line through both plots for each compaction.
+// dense is the number of compactions above which lines through the plots would hide them.
+const dense = 60
+
+// marks shows each compaction above its column: with a triangle and a line through both plots while there is room, else with a short stroke.
 func (c *chart) marks() {
+	compactions := 0
+	for _, r := range c.receipts {
+		if r.Compacted {
+			compactions++
+		}
+	}
 	for i, r := range c.receipts {
 		if !r.Compacted {
 			continue
 		}
 		x := c.x(i)
-		c.printf(`<path d="M%s %dV%d" stroke="%s" stroke-width="1" stroke-dasharray="4 3"/>`+"\n", tenths(x), fillTop, shareFloor, colorMark)
+		if compactions > dense {
+			c.printf(`<path class="compaction" d="M%s %dV%d" stroke="%s"/>`+"\n", tenths(x), fillTop-8, fillTop-1, colorMark)
+			continue
+		}
+		c.printf(`<path class="compaction" d="M%s %dV%dM%s %dV%d" stroke="%s" stroke-dasharray="4 3"/>`+"\n",
+			tenths(x), fillTop, fillBottom, tenths(x), shareTop, shareFloor, colorMark)
 		c.printf(`<path d="M%s %dh9l-4.5 8z" fill="%s"/>`+"\n", tenths(x-45), fillTop-8, colorMark)
 	}
 }

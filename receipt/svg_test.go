@@ -59,7 +59,7 @@ func TestWriteSVG(t *testing.T) {
 					marks++
 				}
 			}
-			if got := strings.Count(first.String(), "stroke-dasharray"); got != marks {
+			if got := strings.Count(first.String(), `class="compaction"`); got != marks {
 				t.Errorf("WriteSVG marked %d compactions, want %d", got, marks)
 			}
 		})
