@@ -1,0 +1,197 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sakur4/evict"
+	"sakur4/internal/episode"
+	"sakur4/internal/store"
+	"sakur4/internal/storetest"
+	"sakur4/symbolic"
+)
+
+// everything calls every method of a Reader that names a project, and returns the answers.
+func everything(r *store.Reader, project, other string) (map[string]any, error) {
+	var errs []error
+	answers := map[string]any{}
+	keep := func(name string, v any, err error) {
+		if errors.Is(err, store.ErrNotFound) {
+			v, err = "not found", nil
+		}
+		answers[name] = v
+		errs = append(errs, err)
+	}
+	e, err := r.Episode(project, other+"_ep_1")
+	keep("Episode", e, err)
+	episodes, err := drain(r.SessionEpisodes(project, "s", 0))
+	keep("SessionEpisodes", episodes, err)
+	episodes, err = drain(r.Episodes(store.EpisodeFilter{Project: project}))
+	keep("Episodes", episodes, err)
+	episodes, err = drain(r.Episodes(store.EpisodeFilter{Project: project, IDs: []string{other + "_ep_1"}}))
+	keep("Episodes by id", episodes, err)
+	seq, err := r.LastSeq(project, "s")
+	keep("LastSeq", seq, err)
+	sessions, err := r.Sessions(project)
+	keep("Sessions", sessions, err)
+	pins, err := r.Pins(project, true)
+	keep("Pins", pins, err)
+	notes, err := r.Notes(project, "s", false)
+	keep("Notes", notes, err)
+	state, err := r.RenderState(project, "s")
+	keep("RenderState", state, err)
+	decisions, err := r.Decisions(project, "s")
+	keep("Decisions", decisions, err)
+	receipt, err := r.Receipt(project, "s", other+"_w")
+	keep("Receipt", receipt, err)
+	receipt, err = r.LastReceipt(project, "s")
+	keep("LastReceipt", receipt, err)
+	receipts, err := drain(r.Receipts(project, "s"))
+	keep("Receipts", receipts, err)
+	evictions, err := drain(r.Evictions(project, "s"))
+	keep("Evictions", evictions, err)
+	checkpoints, err := r.Checkpoints(project, "s")
+	keep("Checkpoints", checkpoints, err)
+	fact, err := r.Fact(project, "sym_"+other+"_a")
+	keep("Fact", fact, err)
+	facts, err := drain(r.Facts(store.FactFilter{Project: project}))
+	keep("Facts", facts, err)
+	facts, err = drain(r.Facts(store.FactFilter{Project: project, Episode: other + "_ep_1"}))
+	keep("Facts by episode", facts, err)
+	facts, err = r.FactVersions(project, "sym_"+other+"_a")
+	keep("FactVersions", facts, err)
+	edges, err := r.Edges(project, "", "", "")
+	keep("Edges", edges, err)
+	degrees, err := r.InDegree(project, []string{other + "_ep_1", other + "_ep_2"})
+	keep("InDegree", degrees, err)
+	found, err := r.SearchEpisodes(store.SearchQuery{Project: project, Terms: []string{"secret"}, K: 100, IncludeDropped: true})
+	keep("SearchEpisodes", found, err)
+	found, err = r.SearchEpisodes(store.SearchQuery{Project: project, Session: "s", Terms: []string{"secret"}, K: 100})
+	keep("SearchEpisodes in session", found, err)
+	found, err = r.SearchFacts(store.SearchQuery{Project: project, Terms: []string{"secret"}, K: 100})
+	keep("SearchFacts", found, err)
+	fold, err := r.Fold(project, other+"_fold")
+	keep("Fold", fold, err)
+	folds, err := r.Folds(project, "s")
+	keep("Folds", folds, err)
+	counts, err := r.Counts(project)
+	keep("Counts", counts.Project, err)
+	return answers, errors.Join(errs...)
+}
+
+func drain[T any](seq func(func(T, error) bool)) ([]T, error) {
+	var list []T
+	for v, err := range seq {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, nil
+}
+
+// occupy writes something of everything into a project.
+func occupy(t *testing.T, s *store.Store, project string, times int) {
+	t.Helper()
+	ensure(t, s, project, "s")
+	write(t, s, func(tx *store.Tx) error {
+		var errs []error
+		do := func(err error) { errs = append(errs, err) }
+		id := func(kind string, n int) string { return fmt.Sprintf("%s_%s_%d", project, kind, n) }
+		for n := range times {
+			do(tx.AppendEpisode(&episode.Record{ID: id("ep", n+1), Project: project, Session: "s", Role: episode.User, Content: "the secret of this text"}))
+		}
+		do(tx.MarkSuperseded(project, id("ep", 1), id("ep", 2)))
+		do(tx.SetTier(project, "s", id("ep", 1), evict.Live, evict.Masked, project+"_w", "r", 1))
+		do(tx.PutFacts(project, []symbolic.Row{fact(project, "a", "secret one", "h1", id("ep", 1))}, clock()()))
+		do(tx.PutFacts(project, []symbolic.Row{fact(project, "a", "secret two", "h2", id("ep", 2))}, clock()()))
+		do(tx.AddPin(store.PinRow{ID: project + "_pin", Project: project, Session: "s", Kind: "constraint", Text: "secret"}))
+		do(tx.AddNote(project, "s", store.NoteRow{ID: "note", Kind: "text", Text: "secret"}))
+		do(tx.PutRenderState(project, "s", store.RenderState{Body: "secret"}))
+		do(tx.ReplaceDecisions(project, "s", 0, []store.DecisionRow{{Body: "secret"}}))
+		do(tx.PutReceipt(project, "s", store.ReceiptRow{WindowID: project + "_w", Body: "secret"}))
+		do(tx.PutCheckpoints(project, "s", []store.CheckpointRow{{Position: 1, Body: "secret"}}))
+		do(tx.OpenFold(store.FoldRow{ID: project + "_fold", Project: project, Session: "s", Goal: "secret"}))
+		return errors.Join(errs...)
+	})
+}
+
+// TestProjectsNeverSeeEachOther compares a project alone in its store with one beside another of the same text and session.
+func TestProjectsNeverSeeEachOther(t *testing.T) {
+	t.Parallel()
+	now := func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
+	alone := storetest.Open(t, store.Config{Now: now})
+	occupy(t, alone, "mine", 3)
+	shared := storetest.Open(t, store.Config{Now: now})
+	occupy(t, shared, "mine", 3)
+	occupy(t, shared, "other", 70)
+	ensure(t, shared, "empty", "s")
+
+	answers := func(s *store.Store, project, other string) (a map[string]any) {
+		t.Helper()
+		read(t, s, func(r *store.Reader) (err error) {
+			a, err = everything(r, project, other)
+			return err
+		})
+		return a
+	}
+	want, got := answers(alone, "mine", "mine"), answers(shared, "mine", "mine")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("another project changes what a project's own queries give (-alone +beside another):\n%s", diff)
+	}
+	for name, answer := range answers(shared, "empty", "other") {
+		switch v := reflect.ValueOf(answer); {
+		case name == "Sessions":
+			if v.Len() != 1 {
+				t.Errorf("Sessions(empty) = %v, want its own", answer)
+			}
+		case name == "InDegree":
+			if diff := cmp.Diff(map[string]int{"other_ep_1": 0, "other_ep_2": 0}, answer); diff != "" {
+				t.Errorf("InDegree(empty) (-want +got):\n%s", diff)
+			}
+		case name == "Counts":
+			if diff := cmp.Diff(store.Count{Sessions: 1}, answer); diff != "" {
+				t.Errorf("Counts(empty) (-want +got):\n%s", diff)
+			}
+		case answer == "not found" || v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0:
+		default:
+			t.Errorf("%s of an empty project = %v, another project's", name, answer)
+		}
+	}
+	read(t, shared, func(r *store.Reader) error {
+		counts, err := r.Counts("mine")
+		if !counts.OtherProjects || counts.Store.Episodes != 73 || counts.Project.Episodes != 3 {
+			t.Errorf("Counts(mine) = %+v, want 3 of 73 episodes and other projects", counts)
+		}
+		return err
+	})
+	read(t, alone, func(r *store.Reader) error {
+		counts, err := r.Counts("mine")
+		if counts.OtherProjects {
+			t.Error("Counts(mine).OtherProjects of a store with one project is true")
+		}
+		return err
+	})
+}
+
+// TestEveryMethodIsAsked fails when a Reader gains a method that the isolation test does not ask.
+func TestEveryMethodIsAsked(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{"Projects": true} // names every project on purpose
+	for _, name := range []string{"Episode", "SessionEpisodes", "Episodes", "LastSeq", "Sessions", "Pins", "Notes", "RenderState", "Decisions", "Receipt",
+		"LastReceipt", "Receipts", "Evictions", "Checkpoints", "Fact", "Facts", "FactVersions", "Edges", "InDegree", "SearchEpisodes", "SearchFacts",
+		"Fold", "Folds", "Counts"} {
+		known[name] = true
+	}
+	typ := reflect.TypeFor[*store.Reader]()
+	for m := range typ.Methods() {
+		if !known[m.Name] {
+			t.Errorf("Reader.%s is not asked by the isolation test: add it to everything and to this list", m.Name)
+		}
+	}
+}
