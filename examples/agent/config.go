@@ -1,0 +1,115 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"sakur4/boundary"
+)
+
+// The policies: who decides what the assistant says.
+const (
+	policyScripted = "scripted"
+	policyModel    = "model"
+)
+
+// The defaults of flags.
+const (
+	memoryDB       = ":memory:"
+	defaultURL     = "http://127.0.0.1:8080"
+	embeddedWindow = 8192 // small, so that a short run compacts several times
+	scriptedTurns  = 48
+	modelTurns     = 100
+	scriptedReply  = 16 // tokens: the words of the reply are ignored
+)
+
+// config is what the flags say.
+type config struct {
+	llama, db, session, root, task, policy string
+	window, turns, slot, maxTokens         int
+	seed                                   uint64
+	json, allowExec, all                   bool
+	rule                                   boundary.CheckpointRule
+	fields                                 json.RawMessage
+	words                                  string // what follows the flags
+
+	// The window of a test's own observer; nil outside tests.
+	seen func(kind, text string)
+}
+
+// parseFlags reads the flags of a command; "" is the agent itself.
+func parseFlags(command string, args []string, errs io.Writer) (config, error) {
+	var c config
+	name := strings.TrimSpace("agent " + command)
+	f := flag.NewFlagSet(name, flag.ContinueOnError)
+	f.SetOutput(errs)
+	f.StringVar(&c.llama, "llama", "", "`URL` of a llama.cpp server (default $SAKUR4_LLAMA_URL, else "+defaultURL+" if a model is wanted and one answers, else the embedded simulator)")
+	f.StringVar(&c.db, "db", memoryDB, "`file` of the store")
+	f.StringVar(&c.session, "session", "", "`id` of the session (default: the project's latest)")
+	f.StringVar(&c.root, "root", ".", "`folder` of the project; the tools see nothing else")
+	f.StringVar(&c.task, "task", "", "what to do (with a server: implies -policy model)")
+	f.StringVar(&c.policy, "policy", "", "scripted or model: who decides (default: scripted)")
+	f.IntVar(&c.window, "window", 0, "context in `tokens` (default: the server's; 8192 on the simulator)")
+	f.IntVar(&c.turns, "turns", 0, "most `turns` of this run, in a conversation of each task (default 48 scripted, 100 with a model)")
+	f.IntVar(&c.slot, "slot", 0, "the server's slot `number` to use; -1 leaves it to the server")
+	f.IntVar(&c.maxTokens, "max-tokens", 0, "most `tokens` of a reply (default 16 scripted; with a model what the window leaves)")
+	f.Uint64Var(&c.seed, "seed", 0, "`seed` of the script's order and of the server's sampling")
+	f.BoolVar(&c.json, "json", false, "write one JSON object a line")
+	f.BoolVar(&c.allowExec, "allow-exec", false, "let the model run commands; they are not confined to the root")
+	f.IntVar(&c.rule.Spacing, "checkpoint-spacing", 0, "the server's -cms in `tokens`, which it does not tell")
+	f.IntVar(&c.rule.Max, "checkpoints", 0, "the server's -ctxcp, a `number`")
+	f.IntVar(&c.rule.Ubatch, "ubatch", 0, "the server's -ub in `tokens`")
+	fields := f.String("fields", "", "further request fields, a JSON `object`")
+	if command == "receipt" || command == "episodes" {
+		f.BoolVar(&c.all, "all", false, "all of the session's receipts, or the episodes of all sessions with their whole text")
+	}
+	if err := f.Parse(args); err != nil {
+		return c, err
+	}
+	c.words = strings.Join(f.Args(), " ")
+	c.fields = json.RawMessage(*fields)
+	return c, c.validate(command)
+}
+
+// validate returns all that is wrong in one error.
+func (c *config) validate(command string) error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if c.policy != "" && c.policy != policyScripted && c.policy != policyModel {
+		bad("-policy %q is neither %s nor %s", c.policy, policyScripted, policyModel)
+	}
+	if c.window < 0 || c.turns < 0 || c.maxTokens < 0 || c.rule.Spacing < 0 || c.rule.Max < 0 || c.rule.Ubatch < 0 {
+		bad("counts must not be negative")
+	}
+	if len(c.fields) > 0 {
+		if _, err := object(c.fields); err != nil {
+			bad("-fields: %w", err)
+		}
+	}
+	if command == "recall" && c.words == "" {
+		bad("recall needs the words to look for")
+	}
+	if command != "recall" && c.words != "" {
+		bad("unexpected argument %q", c.words)
+	}
+	if command != "" && command != "doctor" && c.db == memoryDB {
+		bad("%s looks into a store: name its file with -db", command)
+	}
+	return errors.Join(errs...)
+}
+
+// url returns the server to use and whether it was named: then it is an error if it does not answer.
+func (c *config) url() (url string, named bool) {
+	if c.llama != "" {
+		return c.llama, true
+	}
+	if env := os.Getenv("SAKUR4_LLAMA_URL"); env != "" {
+		return env, true
+	}
+	return defaultURL, false
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	"sakur4"
+)
+
+// recalled frames what the memory itself says with the mark that package sakur4 puts around its own words: a result that carries it is recorded
+// like any other, and proves nothing. Otherwise an old value would come back as a new fact.
+func recalled(kind, text string) string {
+	return fmt.Sprintf("<sakur4:note kind=%q>\n%s\n</sakur4:note>", kind, text)
+}
+
+// recallBudget is the share of the window that one recall may fill: an eighth, like any other result.
+const recallShare = 8
+
+func (a *agent) memoryRecall(ctx context.Context, args json.RawMessage) (string, error) {
+	var in struct {
+		Query string `json:"query"`
+		K     int    `json:"k"`
+	}
+	if err := decode(args, &in); err != nil {
+		return "", err
+	}
+	st, err := a.eng.Status(ctx)
+	if err != nil {
+		return "", err
+	}
+	hits, err := a.eng.Recall(ctx, sakur4.Query{Text: in.Query, K: in.K, Budget: st.Window / recallShare})
+	if err != nil {
+		return "", err
+	}
+	b, err := json.MarshalIndent(hits, "", " ")
+	return recalled("recall", string(b)), err
+}
+
+func (a *agent) memoryPin(ctx context.Context, args json.RawMessage) (string, error) {
+	var in struct {
+		Text string         `json:"text"`
+		Kind sakur4.PinKind `json:"kind"`
+	}
+	if err := decode(args, &in); err != nil {
+		return "", err
+	}
+	if in.Kind == "" {
+		in.Kind = sakur4.PinConstraint
+	}
+	id, err := a.ses.Pin(ctx, in.Text, in.Kind)
+	return "pinned as " + string(id), err
+}
+
+func (a *agent) memoryEpisode(ctx context.Context, args json.RawMessage) (string, error) {
+	var in struct {
+		ID sakur4.EpisodeID `json:"id"`
+	}
+	if err := decode(args, &in); err != nil {
+		return "", err
+	}
+	e, err := a.eng.Episode(ctx, in.ID)
+	if err != nil {
+		return "", err
+	}
+	return recalled("episode", fmt.Sprintf("%s, %s, %s\n%s", e.ID, e.Role, e.At.UTC().Format(time.RFC3339), episodeText(e))), nil
+}
+
+// episodeText is what was said in a turn, with its calls.
+func episodeText(e sakur4.Episode) string {
+	text := e.Content
+	for _, c := range e.ToolCalls {
+		text = strings.TrimPrefix(text+"\n"+c.Name+" "+c.Arguments, "\n")
+	}
+	return text
+}
+
+func (a *agent) contextReceipt(ctx context.Context, args json.RawMessage) (string, error) {
+	if err := decode(args, &struct{}{}); err != nil {
+		return "", err
+	}
+	r, err := a.ses.Receipt(ctx)
+	if err != nil {
+		return "", err
+	}
+	return recalled("receipt", r.String()), nil
+}
+
+func (a *agent) contextPlan(ctx context.Context, args json.RawMessage) (string, error) {
+	if err := decode(args, &struct{}{}); err != nil {
+		return "", err
+	}
+	p, err := a.ses.Plan(ctx, a.head)
+	if err != nil {
+		return "", err
+	}
+	return recalled("plan", planText(p)), nil
+}
+
+func (a *agent) status(ctx context.Context, args json.RawMessage) (string, error) {
+	if err := decode(args, &struct{}{}); err != nil {
+		return "", err
+	}
+	st, err := a.eng.Status(ctx)
+	return recalled("status", st.String()), err
+}
+
+// The bounds of a command.
+const (
+	commandTimeout = 2 * time.Minute
+	killDelay      = 5 * time.Second
+)
+
+// runCommand is not confined: that is what -allow-exec allows.
+func (a *agent) runCommand(ctx context.Context, args json.RawMessage) (string, error) {
+	var in struct {
+		Command string `json:"command"`
+	}
+	if err := decode(args, &in); err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-c", in.Command)
+	cmd.Dir = a.cfg.root
+	cmd.WaitDelay = killDelay
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		return "", err
+	}
+	if ctx.Err() != nil {
+		return string(out) + "\n" + ctx.Err().Error(), nil
+	}
+	return fmt.Sprintf("%s\nexit status %d", strings.TrimRight(string(out), "\n"), cmd.ProcessState.ExitCode()), nil
+}

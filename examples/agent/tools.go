@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"sakur4"
+)
+
+// tool is one thing that the model may do.
+type tool struct {
+	name, description string
+	// params is the JSON schema's properties, required the names that must be there.
+	params   string
+	required string
+	run      func(ctx context.Context, args json.RawMessage) (string, error)
+}
+
+// toolset returns the agent's tools in the order in which the model sees them, which never changes: another order would be another prompt.
+func (a *agent) toolset() []tool {
+	const path = `"path":{"type":"string","description":"relative to the root"}`
+	ts := []tool{
+		{"list_files", "List a folder.", `{` + path + `}`, `[]`, a.listFiles},
+		{"read_file", "Read lines of a file.", `{` + path + `,"offset":{"type":"integer","description":"first line, from 1"},"limit":{"type":"integer","description":"lines, at most 2000"}}`,
+			`["path"]`, a.readFile},
+		{"grep", "Find lines that match a regular expression (RE2) in the files below a path.", `{"pattern":{"type":"string"},` + path + `}`, `["pattern"]`, a.grep},
+		{"memory_recall", "Find earlier turns and facts by their words, also those that left the prompt. Any interpretation whose source has since changed is returned with " +
+			"stale=true and the source's CURRENT value attached — trust current_value, not text.", `{"query":{"type":"string"},"k":{"type":"integer"}}`, `["query"]`, a.memoryRecall},
+		{"memory_pin", "Pin a rule of the user's: it then stands word for word in every prompt.",
+			`{"text":{"type":"string"},"kind":{"type":"string","enum":["constraint","instruction","preference"]}}`, `["text"]`, a.memoryPin},
+		{"memory_episode", "Return one earlier turn whole, by its id.", `{"id":{"type":"string"}}`, `["id"]`, a.memoryEpisode},
+		{"context_receipt", "Say where the tokens of the last prompt went.", `{}`, `[]`, a.contextReceipt},
+		{"context_plan_eviction", "Say what a compaction would take out of the prompt now. Changes nothing.", `{}`, `[]`, a.contextPlan},
+		{"sakur4_status", "Count what is stored.", `{}`, `[]`, a.status},
+	}
+	if a.cfg.allowExec {
+		ts = append(ts, tool{"run_command", "Run a shell command in the root.", `{"command":{"type":"string"}}`, `["command"]`, a.runCommand})
+	}
+	return ts
+}
+
+// toolList returns the tools as the server wants them.
+func toolList(ts []tool) json.RawMessage {
+	var b bytes.Buffer
+	b.WriteByte('[')
+	for i, t := range ts {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{"type":"function","function":{"name":%s,"description":%s,"parameters":{"type":"object","properties":%s,"required":%s}}}`,
+			quote(t.name), quote(t.description), t.params, t.required)
+	}
+	b.WriteByte(']')
+	return b.Bytes()
+}
+
+func quote(s string) string {
+	b, _ := json.Marshal(s) // a string always marshals
+	return string(b)
+}
+
+// call runs one tool. An error is a result: the model reads it and goes on.
+func (a *agent) call(ctx context.Context, c sakur4.ToolCall) string {
+	// Servers refuse dots in names; models that know the dotted ones write them all the same.
+	name := strings.ReplaceAll(c.Name, ".", "_")
+	for _, t := range a.tools {
+		if t.name != name {
+			continue
+		}
+		args := json.RawMessage(c.Arguments)
+		if strings.TrimSpace(c.Arguments) == "" {
+			args = json.RawMessage("{}")
+		}
+		out, err := t.run(ctx, args)
+		switch {
+		case err != nil:
+			return "error: " + err.Error()
+		case out == "":
+			return "(empty)"
+		}
+		return out
+	}
+	return fmt.Sprintf("error: there is no tool %q", c.Name)
+}
+
+// answerCalls runs the calls of an assistant turn side by side and records their results in the calls' order. What an interrupt stops is recorded
+// as such, so that the session goes on with a complete turn.
+func (a *agent) answerCalls(ctx context.Context, calls []sakur4.ToolCall, run func(context.Context, sakur4.ToolCall) string) ([]sakur4.Committed, error) {
+	results := make([]string, len(calls))
+	var wg sync.WaitGroup
+	for i, c := range calls {
+		wg.Go(func() { results[i] = run(ctx, c) })
+	}
+	wg.Wait()
+	var done []sakur4.Committed
+	for i, c := range calls {
+		got, err := a.commit(context.WithoutCancel(ctx), sakur4.Turn{Role: sakur4.RoleTool, ToolCallID: c.ID, ToolName: c.Name, Content: results[i]})
+		if err != nil {
+			return done, err
+		}
+		done = append(done, got)
+	}
+	return done, ctx.Err()
+}
+
+// decode reads a tool's arguments. Unknown ones are an error that the model can read.
+func decode(args json.RawMessage, into any) error {
+	d := json.NewDecoder(bytes.NewReader(args))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return fmt.Errorf("arguments: %w", err)
+	}
+	if d.More() {
+		return errors.New("arguments: more than one JSON value")
+	}
+	return nil
+}
