@@ -47,13 +47,13 @@ func TestFuse(t *testing.T) {
 		},
 		{
 			name:  "the better single rank breaks a tie, then the id",
-			lists: []recall.Ranked{list("x", 62, "-", "z"), list("y", 61, "y", "b"), list("w", 61, "a")},
+			lists: []recall.Ranked{list("x", 62, "-", "A"), list("y", 61, "y", "b"), list("w", 61, "a")},
 			limit: 4,
 			want: []recall.Fused{
 				{"-", 62. / 61, []string{"x rank 1"}},
 				{"a", 1, []string{"w rank 1"}},
 				{"y", 1, []string{"y rank 1"}},
-				{"z", 1, []string{"x rank 2"}},
+				{"A", 1, []string{"x rank 2"}},
 			},
 		},
 	} {

@@ -23,7 +23,7 @@ add(
   "ქართული ანბანი ლამაზია. Ქართული", "Հայերեն տեքստ այստեղ։", "አማርኛ ጽሑፍ ነው።", "ꮳꮃꭹ ᏣᎳᎩ", "𐐔𐐯𐑅𐐨𐑉𐐯𐐻 and 𝔘𝔫𝔦𝔠𝔬𝔡𝔢 𝟘𝟙𝟚𝟛",
   "e\u0301 versus \u00e9; a\u0300\u0301\u0302b; \u0301start; A\u0301B\u0301C; AB\u0301CD; \u20dd\u0301",
   "ǅungla ǈubav ǋ ᾈ ᾳ ʰaspirated ª º ⁿ ₁₂₃ ²³ ½ ¾ Ⅷ ⅷ ㊿ ೧೨",
-  "mixed中文and English混じりtext", "HTTPServerのURLをparseJSONする", "ABCdefGHIjkl MNOp QRstuVWx", "iPhone eBay McDonald XMLHttpRequest2 IDs URLs PDFs",
+  "mixed中文and English混じりtext", " 天天中彩票APP", "天天中彩票APPs", "HTTPServerのURLをparseJSONする", "ABCdefGHIjkl MNOp QRstuVWx", "iPhone eBay McDonald XMLHttpRequest2 IDs URLs PDFs",
 );
 
 // Symbols, numbers, emoji, invisible characters.
