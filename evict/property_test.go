@@ -16,9 +16,9 @@ import (
 // TestPickProperties tries random prompts and checks what must hold of every plan.
 func TestPickProperties(t *testing.T) {
 	t.Parallel()
-	rounds := uint64(4000)
+	rounds := uint64(1000)
 	if testing.Short() {
-		rounds = 500
+		rounds = 300
 	}
 	seen := map[string]int{}
 	for seed := range rounds {
