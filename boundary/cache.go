@@ -32,6 +32,9 @@ type Cache struct {
 	lessAtAppend bool
 	distrust     bool
 	confirmed    []Checkpoint
+	// fresh is for how many prompts a confirmed point counts, short whether appends were seen to cost the last few tokens.
+	fresh int
+	short bool
 	// sealed is the state that Hold must match; its digest is "" when nothing is missing.
 	sealed CacheState
 }
@@ -66,7 +69,7 @@ type Reuse struct {
 
 // NewCache returns the model of an empty slot of a server with profile p.
 func NewCache(p Profile) *Cache {
-	c := &Cache{p: p}
+	c := &Cache{p: p, fresh: confirmedFor}
 	if p.Rule != nil {
 		c.rule = *p.Rule
 	}
@@ -130,6 +133,9 @@ func (c *Cache) predict(prompt []int32, nCacheReuse int) (r Reuse, at rewound) {
 		at.past, r.Checkpoint = r.Reused, r.Reused
 	}
 	at.past = min(at.past, len(prompt)-1)
+	if c.short && grows {
+		r.Reused = min(r.Reused, max(r.Common-tailOffset-1, 0))
+	}
 	if c.distrust && !grows {
 		r.Reused = c.newestConfirmed(r.Common)
 		r.Checkpoint, r.Shifted = r.Reused, 0
@@ -232,9 +238,11 @@ type CacheState struct {
 	Task int `json:"task,omitempty"`
 	// Checkpoints are in the order in which they were made.
 	Checkpoints []Checkpoint `json:"checkpoints,omitempty"`
-	// Less counts the mismatches in a row, Distrust and Confirmed hold what was learned from them.
+	// Less counts the mismatches in a row; the other fields hold what was learned from them.
 	Less      int          `json:"less,omitempty"`
 	Distrust  bool         `json:"distrust,omitempty"`
+	Short     bool         `json:"short,omitempty"`
+	Stale     int          `json:"stale,omitempty"`
 	Confirmed []Checkpoint `json:"confirmed,omitempty"`
 }
 
@@ -245,7 +253,7 @@ func (c *Cache) State() CacheState {
 	}
 	s := CacheState{
 		Held: c.prompted, Reply: len(c.held) - c.prompted + c.reply, Cells: c.cells.runs(0), Task: c.task, Checkpoints: slices.Clone(c.list),
-		Less: c.lessRow, Distrust: c.distrust, Confirmed: slices.Clone(c.confirmed),
+		Less: c.lessRow, Distrust: c.distrust, Short: c.short, Stale: confirmedFor - c.fresh, Confirmed: slices.Clone(c.confirmed),
 	}
 	if c.cells != nil {
 		s.Head = c.cells.head
@@ -264,6 +272,7 @@ func RestoreCache(p Profile, s CacheState) *Cache {
 		c.cells.fill(s.Cells, s.Head)
 	}
 	c.lessRow, c.distrust, c.confirmed = s.Less, s.Distrust, slices.Clone(s.Confirmed)
+	c.short, c.fresh = s.Short, max(confirmedFor-s.Stale, 0)
 	if s.Digest != "" {
 		c.sealed = s
 	}

@@ -162,14 +162,20 @@ func (c *Cache) generate(pos, n int) {
 
 // points returns the positions to which a prompt can be cut, and from where on every position is one.
 func (c *Cache) points() (points []int, tail int) {
-	for _, p := range c.list {
-		at := max(p.Min+1, p.Tokens-1)
-		at = min(at, p.Tokens)
-		if at > 0 && (p.Min == 0 || p.Min < at-c.visible()) && at <= len(c.held) {
+	// The server takes the checkpoint that was made last, not the one that reaches farthest: an earlier one is of use only where it lies before
+	// all that were made after it.
+	n := len(c.held)
+	least := n + 1
+	for _, p := range slices.Backward(c.list) {
+		at := min(max(p.Min+1, p.Tokens-1), p.Tokens)
+		if at <= 0 || at >= least {
+			continue
+		}
+		least = at
+		if p.Min == 0 || p.Min < at-c.visible() {
 			points = append(points, at)
 		}
 	}
-	n := len(c.held)
 	if n == 0 {
 		return points, 0
 	}

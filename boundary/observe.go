@@ -8,9 +8,9 @@ import (
 // distrustAfter is how many mismatches in a row end the trust in the rule.
 const distrustAfter = 3
 
-// confirmedFor is how many prompts a confirmed rewind point counts: a server that keeps 32 checkpoints and makes up to four a prompt
-// thins out none that is younger.
-const confirmedFor = 8
+// confirmedFor is for how many prompts a confirmed rewind point counts at first: a server that keeps 32 checkpoints and makes up to four a prompt
+// hardly thins out a younger one. Where one was gone all the same, the time becomes shorter.
+const confirmedFor = 6
 
 // Mismatch is the difference between a prediction and a measurement. The zero value says that the server did as predicted.
 type Mismatch struct {
@@ -38,8 +38,15 @@ func (c *Cache) Observe(predicted, measured int) Mismatch {
 		return Mismatch{Predicted: predicted, Measured: measured, Distrust: c.distrust, Reason: "no prompt was accepted"}
 	}
 	measured = max(min(measured, c.prompted-1), 0)
-	if !last.append && measured > 0 && measured < last.reuse.Common {
-		c.confirm(measured)
+	if c.distrust && !last.append && measured < last.reuse.Checkpoint {
+		c.outdated(last.reuse.Checkpoint)
+	}
+	if !last.append {
+		c.confirm(measured, measured < last.reuse.Common)
+	}
+	if missing := last.reuse.Common - measured; last.append && measured < predicted && missing > 0 && missing <= tailOffset+1 {
+		// Under a window as long as the prompt the server goes back to its last checkpoint even to append.
+		c.short = true
 	}
 	c.correct(measured)
 	slack := 0
@@ -65,7 +72,8 @@ func (c *Cache) Observe(predicted, measured int) Mismatch {
 	c.lessAtAppend = last.append
 	m := Mismatch{Predicted: predicted, Measured: measured, InARow: c.lessRow, Reason: c.why(predicted, measured)}
 	if c.lessRow >= distrustAfter && !c.distrust {
-		c.distrust = true
+		// A server with checkpoints may take a few tokens even of an append; the rule no longer says when.
+		c.distrust, c.short = true, true
 		m.Reason += fmt.Sprintf("; %d times in a row: from now on only confirmed rewind points are used", c.lessRow)
 	}
 	m.Distrust = c.distrust
@@ -142,17 +150,29 @@ func (c *Cache) rewoundTo(n int) rewound {
 	return at
 }
 
-// confirm records that the server rewound to n, and that nothing behind it is left.
-func (c *Cache) confirm(n int) {
-	c.confirmed = slices.DeleteFunc(c.confirmed, func(p Checkpoint) bool { return p.Tokens >= n || p.Task+confirmedFor < c.task })
-	c.confirmed = append(c.confirmed, Checkpoint{Tokens: n, Task: c.task})
+// confirm records that the server rewound to n, so that nothing behind it is left. restored says that it needed a rewind point for it, which is then
+// there the next time too; the server may by then have made another one token earlier, which it prefers.
+func (c *Cache) confirm(n int, restored bool) {
+	c.confirmed = slices.DeleteFunc(c.confirmed, func(p Checkpoint) bool { return p.Tokens >= n || p.Task+c.fresh < c.task })
+	if restored && n > 1 {
+		c.confirmed = append(c.confirmed, Checkpoint{Tokens: n - 1, Task: c.task})
+	}
+}
+
+// outdated records that the confirmed point n was gone: others count for less long from now on.
+func (c *Cache) outdated(n int) {
+	for _, p := range c.confirmed {
+		if p.Tokens == n {
+			c.fresh = max(min(c.fresh, c.task-p.Task-1), 0)
+		}
+	}
 }
 
 // newestConfirmed returns the newest confirmed rewind point at or before pos, 0 for none.
 func (c *Cache) newestConfirmed(pos int) int {
 	best := 0
 	for _, p := range c.confirmed {
-		if p.Tokens <= pos && p.Task+confirmedFor >= c.task {
+		if p.Tokens <= pos && p.Task+c.fresh >= c.task {
 			best = max(best, p.Tokens)
 		}
 	}
