@@ -57,7 +57,7 @@ func mint(src FactSource, ev Evidence, max int, keep func(Fact) bool) (facts []F
 			leftOut++
 			return
 		}
-		name := names.unique(it.kind, prefix+strings.ToValidUTF8(it.place, "\ufffd"))
+		name := names.unique(it.kind, strings.ToValidUTF8(prefix+it.place, "\ufffd"))
 		f := Fact{row: Row{
 			FactID:        FactID(ev.Project(), name, it.kind, ev.FilePath()),
 			Project:       ev.Project(),

@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sakur4/internal/episode"
-	"sakur4/internal/frame"
 	"sakur4/symbolic"
 )
 
@@ -113,55 +112,24 @@ func TestNaturalKey(t *testing.T) {
 	}
 }
 
-func TestFilePathOnlyOfReads(t *testing.T) {
+func TestZeroValuesAreRefused(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ tool, arguments, want string }{
-		{"read_file", `{"path":"a.go"}`, "a.go"},
-		{"Read", `{"file_path":"/x/a.go","limit":3}`, "/x/a.go"},
-		{"mcp__fs__read_text_file", `{"path":"a"}`, "a"},
-		{"str_replace_based_edit_tool", `{"command":"view","path":"a"}`, "a"},
-		{"str_replace_based_edit_tool", `{"command":"create","path":"a"}`, ""},
-		{"edit", `{"path":"a.go"}`, ""},
-		{"write_file", `{"path":"a.go"}`, ""},
-		{"bash", `{"command":"cat a.go"}`, ""},
-		{"spreadsheet", `{"path":"a"}`, ""},
-		{"read_file", `a.go`, ""},
-	} {
-		if got := evidence(t, c.tool, c.arguments, "x").FilePath(); got != c.want {
-			t.Errorf("FilePath of %s %s = %q, want %q", c.tool, c.arguments, got, c.want)
-		}
-	}
-}
-
-func TestNoEvidence(t *testing.T) {
-	t.Parallel()
-	call := episode.Call{ID: "c1", Name: "bash"}
-	for _, role := range []episode.Role{episode.System, episode.User, episode.Assistant, ""} {
-		r := record("bash", `{"a":1}`)
-		r.Role = role
-		if ev, err := episode.FromResult(r, call); !errors.Is(err, episode.ErrNotEvidence) || ev.Valid() {
-			t.Errorf("FromResult of role %q = %v, %v, want ErrNotEvidence", role, ev.Valid(), err)
-		}
-	}
-	if _, err := episode.FromResult(record("bash", "x"), episode.Call{ID: "c2", Name: "bash"}); !errors.Is(err, episode.ErrNotEvidence) {
-		t.Errorf("FromResult with another call = %v, want ErrNotEvidence", err)
-	}
-	for _, own := range []string{frame.Note("recall", `{"a":1}`), "  " + frame.Note("stub", "x"), `{"t":"\u003csakur4:note kind"}`} {
-		if _, err := episode.FromResult(record("any_tool", own), call); !errors.Is(err, episode.ErrOwnWords) {
-			t.Errorf("FromResult of %q = %v, want ErrOwnWords", own, err)
-		}
-	}
 	if _, err := symbolic.Extract(symbolic.JSON(), symbolic.Evidence{}); !errors.Is(err, symbolic.ErrNoEvidence) {
 		t.Errorf("Extract of zero evidence = %v, want ErrNoEvidence", err)
 	}
-	if _, err := symbolic.Extract(symbolic.FactSource{}, evidence(t, "bash", "", "{}")); !errors.Is(err, symbolic.ErrNoSource) {
-		t.Errorf("Extract with the zero source = %v, want ErrNoSource", err)
-	}
-	if _, err := symbolic.Extract(symbolic.Regexp(nil), evidence(t, "bash", "", "{}")); !errors.Is(err, symbolic.ErrNoSource) {
-		t.Errorf("Extract with Regexp(nil) = %v, want ErrNoSource", err)
+	for name, src := range map[string]symbolic.FactSource{"zero": {}, "Regexp(nil)": symbolic.Regexp(nil)} {
+		if _, err := symbolic.Extract(src, evidence(t, "bash", "", "{}")); !errors.Is(err, symbolic.ErrNoSource) {
+			t.Errorf("Extract with %s = %v, want ErrNoSource", name, err)
+		}
 	}
 	if got := symbolic.Read(symbolic.Evidence{}, 0); got.Parser != "" || got.Facts != nil || got.Summary != symbolic.NoStructure {
 		t.Errorf("Read of zero evidence = %+v", got)
+	}
+	if _, err := symbolic.Rederive(symbolic.Row{Source: "json"}, symbolic.Evidence{}); !errors.Is(err, symbolic.ErrNoEvidence) {
+		t.Errorf("Rederive from zero evidence = %v, want ErrNoEvidence", err)
+	}
+	if (symbolic.Fact{}).Valid() || (symbolic.Fact{}).String() != "no fact" || (symbolic.FactSource{}).String() != "" {
+		t.Error("a zero value passes for something")
 	}
 }
 

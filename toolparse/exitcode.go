@@ -262,17 +262,15 @@ func (p *exitParser) json() (st ExitStatus, ok, isJSON bool) {
 	var codes []ExitStatus
 	streams, output, bare, bareExit := false, false, -1, false
 	jp := &jsonParser{src: p.src, line: 1, visit: func(v JSONValue) bool {
-		if v.Depth() == 0 || v.Depth() > 2 || !v.p.stack[0].object {
+		if v.Depth() == 0 || v.Depth() > 2 || !v.p.stack[0].object || !v.p.stack[v.Depth()-1].object {
 			return true
 		}
-		outer := unquoteJSON(v.p.stack[0].key)
-		name := outer
-		if v.Depth() == 2 {
-			if !v.p.stack[1].object || !holdsStatus(outer) {
-				return true
-			}
-			name = unquoteJSON(v.p.stack[1].key)
+		// A long key is none of those below, and decoding one for each leaf behind it would take time with the square of the source.
+		outer, inner := v.p.stack[0].key, v.p.stack[v.Depth()-1].key
+		if len(outer) > maxStatusKey || len(inner) > maxStatusKey || v.Depth() == 2 && !holdsStatus(unquoteJSON(outer)) {
+			return true
 		}
+		name := unquoteJSON(inner)
 		switch strings.ToLower(name) {
 		case "stdout", "stderr":
 			streams = true
@@ -323,9 +321,24 @@ func holdsStatus(key string) bool {
 	return false
 }
 
+// maxStatusKey bounds the keys and tags that are looked at, quotes included.
+const maxStatusKey = 40
+
 // isCodeName reports whether a key or tag names an exit code by itself.
 func isCodeName(name string) bool {
-	switch strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(name)) {
+	if len(name) > maxStatusKey {
+		return false
+	}
+	bare := make([]byte, 0, maxStatusKey)
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c >= 'A' && c <= 'Z':
+			bare = append(bare, c+'a'-'A')
+		case c != '_' && c != '-' && c != ' ':
+			bare = append(bare, c)
+		}
+	}
+	switch string(bare) {
 	case "exitcode", "returncode", "exitstatus", "bashexitcode", "commandexitcode", "processexitcode":
 		return true
 	}

@@ -83,8 +83,8 @@ func (p *httpParser) run() ([]HTTPHead, error) {
 		l := p.next()
 		mark, start := "", l.text
 		for _, m := range [...]string{"< ", "> ", "  "} {
-			if strings.HasPrefix(l.text, m+"HTTP/") || m == "> " && strings.HasPrefix(l.text, m) {
-				mark, start = m, l.text[len(m):]
+			if rest, ok := strings.CutPrefix(l.text, m); ok && (m == "> " || strings.HasPrefix(rest, "HTTP/")) {
+				mark, start = m, rest
 				break
 			}
 		}

@@ -106,7 +106,8 @@ func isTable(src string) bool {
 		if first {
 			first = false
 			for _, c := range record {
-				if c.Text != strings.TrimSpace(c.Text) || !isColumnName(c.Text) || seen[c.Text] {
+				// Two columns with words for names may be two halves of sentences.
+				if !isColumnName(c.Text) || seen[c.Text] || len(record) == 2 && strings.Contains(c.Text, " ") {
 					distinct = false
 				}
 				seen[c.Text] = true
@@ -126,7 +127,7 @@ func isTable(src string) bool {
 
 // isColumnName accepts the names of columns: a few words of letters, digits and the marks that names carry.
 func isColumnName(s string) bool {
-	if s == "" || len(s) > 64 || strings.Count(s, " ") > 4 {
+	if s == "" || s != strings.TrimSpace(s) || len(s) > 64 || strings.Count(s, " ") > 4 {
 		return false
 	}
 	for _, r := range s {
