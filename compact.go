@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"sakur4/boundary"
@@ -13,6 +14,7 @@ import (
 	"sakur4/internal/prompt"
 	"sakur4/internal/store"
 	"sakur4/internal/turn"
+	"sakur4/receipt"
 )
 
 // Plan says what a compaction would do to the session's prompt now, and changes nothing. It does so at any time, also between turns.
@@ -135,7 +137,8 @@ func (s *Session) compact(ctx context.Context, l *live, c *compaction) error {
 	c.before = l.counted
 	c.cut = len(l.chat.Entries)
 	target := c.target
-	for round := range rounds {
+	shrunk := 0
+	for round := 0; round < rounds+shrunk; round++ {
 		in, spans, err := s.candidates(ctx, l, c)
 		if err != nil {
 			return err
@@ -146,6 +149,13 @@ func (s *Session) compact(ctx context.Context, l *live, c *compaction) error {
 		if err != nil {
 			var over *evict.OverflowError
 			if errors.As(err, &over) {
+				if shrunk < maxShrinks && l.shrinkNote(over.Need-over.Have) {
+					shrunk++
+					if err := l.count(ctx); err != nil {
+						return err
+					}
+					continue
+				}
 				return &BudgetError{Floor: over.Floor, ID: over.ID, Need: over.Need, Have: over.Have}
 			}
 			return fmt.Errorf("sakur4: plan: %w", err)
@@ -168,10 +178,42 @@ func (s *Session) compact(ctx context.Context, l *live, c *compaction) error {
 		}
 		target = max(target-(total-c.target), 1)
 	}
+	for total := l.counted.Total(); total > c.limit && shrunk < maxShrinks && l.shrinkNote(total-c.limit); total = l.counted.Total() {
+		shrunk++
+		if err := l.count(ctx); err != nil {
+			return err
+		}
+	}
 	if total := l.counted.Total(); total > c.limit {
 		return &BudgetError{Floor: nonEmpty(c.floor, "history"), Need: total, Have: c.limit}
 	}
 	return nil
+}
+
+// maxShrinks bounds how often a note is shortened in one compaction.
+const maxShrinks = 16
+
+// shrinkNote shortens the largest note of the newest message that may be: whatever was attached gives way before the work itself does.
+func (l *live) shrinkNote(excess int) bool {
+	last := l.chat.Entries[len(l.chat.Entries)-1]
+	at := -1
+	for i, n := range last.Notes {
+		switch n.Kind {
+		case turn.NoteLateResult, turn.NoteRecall, turn.NoteRepoMap, turn.NoteText, turn.NoteSystem, turn.NoteFold:
+			if len(n.Text) > len(turn.NoteCut) && (at < 0 || len(n.Text) > len(last.Notes[at].Text)) {
+				at = i
+			}
+		}
+	}
+	if at < 0 {
+		return false
+	}
+	notes := slices.Clone(last.Notes)
+	cut := int(float64(excess+trimSlack)*l.bytesPerToken()) + 1
+	notes[at].Text = turn.CutNote(notes[at].Text, len(notes[at].Text)-cut-len(turn.NoteCut))
+	last.SetNotes(notes)
+	l.touch(len(l.chat.Entries) - 1)
+	return true
 }
 
 func nonEmpty(s, otherwise string) string {
@@ -339,6 +381,13 @@ func (l *live) bytesPerToken() float64 {
 // noteTokens estimates the archive note.
 func (l *live) noteTokens() int { return int(420/l.bytesPerToken()) + 8 }
 
+// pointerBytes is the length of a trimmed form's pointer, trimSlack what a trim goes below its budget: the cut falls on a line end, and the
+// tokens of what is kept are not spread evenly.
+const (
+	pointerBytes = 300
+	trimSlack    = 6
+)
+
 // apply rewrites the chat as the plan says and counts it again.
 func (s *Session) apply(ctx context.Context, l *live, c *compaction, in evict.Input, spans []span, p evict.Plan) error {
 	changes := map[string]turn.Change{}
@@ -380,14 +429,17 @@ func (s *Session) apply(ctx context.Context, l *live, c *compaction, in evict.In
 			if e.Kind != turn.KindEpisode || e.Episode != t.Episode {
 				continue
 			}
-			now := l.counted.Counts[i+l.headItems()].Tokens
+			count := l.counted.Counts[i+l.headItems()]
+			raw := count.Parts[receipt.RawHistory]
+			fixed := count.Tokens - raw // pointer, notes and the template's own
 			size := len(e.Message.Content)
-			bytes := int(float64(size) * float64(t.Tokens) / float64(max(now, 1)))
-			// The pointer takes its share of what is left.
-			bytes = max(bytes-int(300*min(1, perToken/4)), 16)
-			if e.Form == turn.Trimmed && bytes >= e.Head+e.Tail {
-				bytes = (e.Head + e.Tail) / 2
+			if e.Form == turn.Trimmed {
+				size = e.Head + e.Tail
+			} else {
+				fixed += int(pointerBytes/perToken) + 4
 			}
+			bytes := int(float64(size) * float64(max(t.Tokens-fixed-trimSlack, 0)) / float64(max(raw, 1)))
+			bytes = min(bytes, max(size-1, 0))
 			changes[e.Episode] = turn.Change{Form: turn.Trimmed, Bytes: bytes}
 			c.trims++
 		}
@@ -432,6 +484,7 @@ func (l *live) archive(gone []*turn.Entry) {
 			kept = append(kept, e.Seq)
 		}
 	}
+	slices.Sort(kept)
 	l.Archived = join(l.Archived, kept)
 	last := l.chat.Entries[len(l.chat.Entries)-1]
 	notes := make([]turn.Note, 0, len(last.Notes)+1)

@@ -175,13 +175,7 @@ func (s *Session) restore(r *store.Reader, row store.RenderState, known bool, pr
 		e.Render(rec, l.esc)
 		entries = append(entries, e)
 	}
-	l.chat, err = turn.Restore(l.esc, entries, l.Covered, func(id string) ([]episode.Call, error) {
-		rec, err := r.Episode(s.e.project, id)
-		return rec.Calls, err
-	})
-	if err != nil {
-		return nil, err
-	}
+	l.chat = turn.Restore(l.esc, entries, l.Covered)
 	l.chat.Pending = l.Pending
 	l.dirty = len(entries)
 	return l, nil

@@ -3,6 +3,7 @@ package turn
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"sakur4/internal/digest"
 	"sakur4/internal/episode"
@@ -24,10 +25,10 @@ type Chat struct {
 	ids   map[string]bool          // rendered call ids in use
 	full  map[digest.Digest]*Entry // results rendered in full
 	group int64
-	open  *openCalls
+	open  []*openCalls // assistant turns of which results are missing, in order; all of them are unsent
 }
 
-// openCalls is the newest assistant turn with calls while results of it are missing.
+// openCalls is an assistant turn with calls while results of it are missing.
 type openCalls struct {
 	entry *Entry
 	calls []episode.Call
@@ -72,40 +73,42 @@ func (c *Chat) Add(rec *episode.Record, opt Options) *Entry {
 		if Blank(rec) {
 			return nil
 		}
-		c.CloseOpen()
-		c.separate(episode.Assistant)
 		e.Group = c.group
 		e.Reasoning = opt.Reasoning && rec.Reasoning != ""
 		for i, call := range rec.Calls {
 			e.CallIDs = append(e.CallIDs, c.uniqueID(call.ID, rec.ID, i))
 		}
-		if len(rec.Calls) > 0 {
-			c.open = &openCalls{entry: e, calls: rec.Calls, done: make([]bool, len(rec.Calls))}
+		e.Render(rec, c.esc)
+		if len(c.open) > 0 && len(rec.Calls) == 0 {
+			c.putBefore(c.open[0].entry, e)
+			return e
 		}
+		if len(c.open) == 0 {
+			c.separate(episode.Assistant)
+		}
+		if len(rec.Calls) > 0 {
+			c.open = append(c.open, &openCalls{entry: e, calls: rec.Calls, done: make([]bool, len(rec.Calls))})
+		}
+		c.push(e)
+		return e
 	case episode.Tool:
-		if c.open == nil || c.open.entry.Episode != rec.CallEpisode || rec.CallIndex >= len(c.open.done) || c.open.done[rec.CallIndex] {
-			text, _ := c.esc.Escape(Sent(rec.Content))
-			if opt.Trim > 0 && len(text) > opt.Trim {
-				head, tail := headTail(text, opt.Trim*2/3, opt.Trim/3)
-				text = head + trimmed(rec.Role, rec.ID, source(rec, opt), len(text)-len(head)-len(tail)) + tail
-			}
-			c.Pending = append(c.Pending, Note{ID: rec.ID, Kind: NoteLateResult, Text: text,
-				Ref: fmt.Sprintf("Result of an interrupted call of %s, recorded as %s:", oneLine(rec.ToolName), rec.ID)})
+		o := c.opened(rec.CallEpisode, rec.CallIndex)
+		if o == nil {
+			c.Pending = append(c.Pending, c.late(rec, opt))
 			return nil
 		}
-		c.open.done[rec.CallIndex] = true
-		opt.path = pathArgument(c.open.calls[rec.CallIndex].Arguments)
-		e.Group, e.Atom, e.CallIndex = c.group, c.open.entry.Seq, rec.CallIndex
-		e.CallIDs = []string{c.open.entry.CallIDs[rec.CallIndex]}
+		opt.path = pathArgument(o.calls[rec.CallIndex].Arguments)
+		e.Group, e.Atom, e.CallIndex = o.entry.Group, o.entry.Seq, rec.CallIndex
+		e.CallIDs = []string{o.entry.CallIDs[rec.CallIndex]}
 		e.Source = source(rec, opt)
-		if c.allDone() {
-			c.open = nil
-		}
 		if prev := c.full[rec.Digest]; prev != nil && len(rec.Content) >= sameMin {
 			e.Form, e.Ref = Same, prev.Episode
 		} else if opt.Trim > 0 && len(rec.Content) > opt.Trim {
 			e.Form, e.Head, e.Tail = Trimmed, opt.Trim*2/3, opt.Trim/3
 		}
+		e.Render(rec, c.esc)
+		c.answer(o, e)
+		return e
 	}
 	e.Render(rec, c.esc)
 	c.push(e)
@@ -208,24 +211,68 @@ func filler(last, next episode.Role) *Entry {
 	return e
 }
 
-func (c *Chat) allDone() bool {
-	for _, d := range c.open.done {
-		if !d {
-			return false
+// opened returns the turn whose call still waits for its result, nil if there is none.
+func (c *Chat) opened(episodeID string, index int) *openCalls {
+	for _, o := range c.open {
+		if o.entry.Episode == episodeID && index < len(o.done) && !o.done[index] {
+			return o
 		}
 	}
-	return true
+	return nil
+}
+
+// answer puts a result behind the results of its own turn. An agent may record several assistant turns before the first result:
+// none of them has been sent, so the order of the prompt can be the legal one.
+func (c *Chat) answer(o *openCalls, e *Entry) {
+	o.done[e.CallIndex] = true
+	at := len(c.Entries)
+	for at > 0 && c.Entries[at-1].Atom != o.entry.Seq {
+		at--
+	}
+	c.Entries = slices.Insert(c.Entries, at, e)
+	c.note(e)
+	if !slices.Contains(o.done, false) {
+		c.open = slices.DeleteFunc(c.open, func(x *openCalls) bool { return x == o })
+	}
+}
+
+// putBefore puts an assistant turn without calls in front of one whose calls are still open: it was spoken before their results.
+func (c *Chat) putBefore(open, e *Entry) {
+	at := slices.Index(c.Entries, open)
+	last := episode.Role("")
+	if at > 0 {
+		last = c.Entries[at-1].Role
+	}
+	add := []*Entry{e, filler(episode.Assistant, episode.Assistant)}
+	if f := filler(last, episode.Assistant); f != nil {
+		add = slices.Insert(add, 0, f)
+	}
+	for _, x := range add {
+		x.Group = open.Group
+	}
+	c.Entries = slices.Insert(c.Entries, at, add...)
+	c.note(e)
+}
+
+// late makes the note of a result whose call has been closed. It takes at most a quarter of what a result of its own may have.
+func (c *Chat) late(rec *episode.Record, opt Options) Note {
+	text, _ := c.esc.Escape(Sent(rec.Content))
+	if most := opt.Trim / 4; most > 0 && len(text) > most {
+		head, tail := headTail(text, most*2/3, most/3)
+		text = head + trimmed(rec.Role, rec.ID, source(rec, opt), len(text)-len(head)-len(tail)) + tail
+	}
+	return Note{ID: rec.ID, Kind: NoteLateResult, Text: text,
+		Ref: fmt.Sprintf("Result of an interrupted call of %s, recorded as %s:", oneLine(rec.ToolName), rec.ID)}
 }
 
 // OpenCalls returns the ids, as the model gave them, of the calls that have no result and are not interrupted.
 func (c *Chat) OpenCalls() []string {
-	if c.open == nil {
-		return nil
-	}
 	var ids []string
-	for i, d := range c.open.done {
-		if !d {
-			ids = append(ids, c.open.calls[i].ID)
+	for _, o := range c.open {
+		for i, d := range o.done {
+			if !d {
+				ids = append(ids, o.calls[i].ID)
+			}
 		}
 	}
 	return ids
@@ -233,19 +280,13 @@ func (c *Chat) OpenCalls() []string {
 
 // CloseOpen gives each open call the marked result of an interrupted one, for ever.
 func (c *Chat) CloseOpen() {
-	if c.open == nil {
-		return
-	}
-	o := c.open
-	c.open = nil
-	for i, d := range o.done {
-		if d {
-			continue
-		}
+	for len(c.open) > 0 {
+		o := c.open[0]
+		i := slices.Index(o.done, false)
 		e := &Entry{Kind: KindSynthetic, Form: Full, Episode: o.entry.Episode, Role: episode.Tool, Seq: o.entry.Seq, Atom: o.entry.Seq,
 			Group: o.entry.Group, CallIndex: i, CallIDs: []string{o.entry.CallIDs[i]}, Source: Source{Tool: o.calls[i].Name}}
 		e.Render(nil, c.esc)
-		c.push(e)
+		c.answer(o, e)
 	}
 }
 
@@ -275,46 +316,16 @@ func (c *Chat) Last() episode.Role {
 	return c.Entries[len(c.Entries)-1].Role
 }
 
-// Restore rebuilds a chat from its entries, already rendered. open are the records of assistant turns by episode id, asked for the last one only.
-func Restore(esc *Escaper, entries []*Entry, covered int64, lastCalls func(episodeID string) ([]episode.Call, error)) (*Chat, error) {
+// Restore rebuilds a chat from its entries, already rendered. What was stored had no open calls: a prompt with open calls is never made.
+func Restore(esc *Escaper, entries []*Entry, covered int64) *Chat {
 	c := NewChat(esc)
 	c.Entries = entries
 	c.Covered = covered
 	for _, e := range entries {
 		c.note(e)
-		if e.Group > c.group {
-			c.group = e.Group
-		}
-		if e.Kind == KindEpisode && e.Role == episode.User {
-			c.group = e.Seq
-		}
+		c.group = max(c.group, e.Group)
 	}
-	// The last call atom is open where a result is missing and nothing but results followed it.
-	for i := len(entries) - 1; i >= 0; i-- {
-		e := entries[i]
-		if e.Role == episode.Tool {
-			continue
-		}
-		if e.Role != episode.Assistant || len(e.CallIDs) == 0 {
-			break
-		}
-		calls, err := lastCalls(e.Episode)
-		if err != nil {
-			return nil, err
-		}
-		o := &openCalls{entry: e, calls: calls, done: make([]bool, len(calls))}
-		for _, r := range entries[i+1:] {
-			if r.CallIndex < len(o.done) {
-				o.done[r.CallIndex] = true
-			}
-		}
-		c.open = o
-		if c.allDone() {
-			c.open = nil
-		}
-		break
-	}
-	return c, nil
+	return c
 }
 
 // Messages returns the rendered messages of the entries from index from on.

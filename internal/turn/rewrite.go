@@ -19,7 +19,7 @@ type Change struct {
 // Rewrite returns a chat in which the entries from index cut on are changed; those before it are the same values.
 // Fixed messages after the cut are placed anew. With pure set nothing but deletion happens: fixed messages stay where they are
 // unless the turn before them goes, and every kept message keeps its bytes.
-// records gives the record of an episode that is rendered anew.
+// records gives the record of an episode that is rendered anew. No call of the chat may be open.
 func (c *Chat) Rewrite(cut int, changes map[string]Change, pure bool, records func(id string) (*episode.Record, error)) (*Chat, error) {
 	out := NewChat(c.esc)
 	out.Covered = c.Covered
@@ -70,13 +70,6 @@ func (c *Chat) Rewrite(cut int, changes map[string]Change, pure bool, records fu
 		}
 		n.Render(rec, c.esc)
 		out.push(&n)
-	}
-	if c.open != nil {
-		for _, e := range out.Entries {
-			if e.Kind == KindEpisode && e.Episode == c.open.entry.Episode {
-				out.open = &openCalls{entry: e, calls: c.open.calls, done: append([]bool(nil), c.open.done...)}
-			}
-		}
 	}
 	return out, nil
 }

@@ -127,3 +127,11 @@ func PinBlock(block string, behind bool) string {
 	}
 	return s
 }
+
+// NoteCut stands at the end of a note that was shortened.
+const NoteCut = "\n(the rest of this note was left out)"
+
+// CutNote returns the first bytes of a note's text, with [NoteCut] behind them.
+func CutNote(text string, bytes int) string {
+	return clip(strings.TrimSuffix(text, NoteCut), max(bytes, 0)) + NoteCut
+}
