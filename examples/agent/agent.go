@@ -183,6 +183,9 @@ func (a *agent) ask(ctx context.Context, maxTokens int, progress func(boundary.C
 		return boundary.ChatReply{}, err
 	}
 	reply, err := a.chat.Chat(ctx, boundary.ChatRequest{Messages: messages, Tools: a.head.Tools, Fields: fields, MaxTokens: maxTokens}, progress)
+	if progress != nil {
+		a.endStream(reply)
+	}
 	if err != nil {
 		return reply, err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -49,7 +50,6 @@ func (a *agent) answer(ctx context.Context) error {
 func (l *toolLoop) turn(ctx context.Context) (done bool, err error) {
 	a := l.a
 	reply, err := a.ask(ctx, a.cfg.maxTokens, a.stream)
-	a.endStream(reply)
 	if err != nil {
 		if ctx.Err() == nil {
 			return false, err
@@ -60,6 +60,9 @@ func (l *toolLoop) turn(ctx context.Context) (done bool, err error) {
 		return false, errSaidNothing
 	}
 	t := sakur4.Turn{Role: sakur4.RoleAssistant, Content: reply.Content, Reasoning: reply.Reasoning}
+	if c, is := a.writtenCall(reply); is {
+		t.Content, reply.ToolCalls = "", []boundary.ChatToolCall{c}
+	}
 	for i, c := range reply.ToolCalls {
 		if c.ID == "" {
 			c.ID = fmt.Sprintf("call_%d", i) // some servers give none; they may repeat over a session
@@ -85,6 +88,26 @@ func (l *toolLoop) turn(ctx context.Context) (done bool, err error) {
 		return false, fmt.Errorf("%w: %s, %d times", errRepeats, t.ToolCalls[len(t.ToolCalls)-1].Name, l.times)
 	}
 	return false, nil
+}
+
+// writtenCall reads a reply that is nothing but a call written out as JSON, {"name": …, "arguments": {…}}: what models do whose template or server
+// knows no calls, or whose reply a response_format forces into that shape.
+func (a *agent) writtenCall(reply boundary.ChatReply) (boundary.ChatToolCall, bool) {
+	if len(reply.ToolCalls) > 0 {
+		return boundary.ChatToolCall{}, false
+	}
+	m, err := object(json.RawMessage(reply.Content))
+	if err != nil || len(m) != 2 {
+		return boundary.ChatToolCall{}, false
+	}
+	var name string
+	if json.Unmarshal(m["name"], &name) != nil || a.tool(name) == nil {
+		return boundary.ChatToolCall{}, false
+	}
+	if _, err := object(m["arguments"]); err != nil {
+		return boundary.ChatToolCall{}, false
+	}
+	return boundary.ChatToolCall{Name: name, Arguments: string(m["arguments"])}, true
 }
 
 // count counts how often the same call came in a row.

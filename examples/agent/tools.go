@@ -64,28 +64,35 @@ func quote(s string) string {
 	return string(b)
 }
 
+// tool returns the tool of that name, nil if there is none. Servers refuse dots in names; models that know the dotted ones write them all the same.
+func (a *agent) tool(name string) *tool {
+	name = strings.ReplaceAll(name, ".", "_")
+	for i := range a.tools {
+		if a.tools[i].name == name {
+			return &a.tools[i]
+		}
+	}
+	return nil
+}
+
 // call runs one tool. An error is a result: the model reads it and goes on.
 func (a *agent) call(ctx context.Context, c sakur4.ToolCall) string {
-	// Servers refuse dots in names; models that know the dotted ones write them all the same.
-	name := strings.ReplaceAll(c.Name, ".", "_")
-	for _, t := range a.tools {
-		if t.name != name {
-			continue
-		}
-		args := json.RawMessage(c.Arguments)
-		if strings.TrimSpace(c.Arguments) == "" {
-			args = json.RawMessage("{}")
-		}
-		out, err := t.run(ctx, args)
-		switch {
-		case err != nil:
-			return "error: " + err.Error()
-		case out == "":
-			return "(empty)"
-		}
-		return out
+	t := a.tool(c.Name)
+	if t == nil {
+		return fmt.Sprintf("error: there is no tool %q", c.Name)
 	}
-	return fmt.Sprintf("error: there is no tool %q", c.Name)
+	args := json.RawMessage(c.Arguments)
+	if strings.TrimSpace(c.Arguments) == "" {
+		args = json.RawMessage("{}")
+	}
+	out, err := t.run(ctx, args)
+	switch {
+	case err != nil:
+		return "error: " + err.Error()
+	case out == "":
+		return "(empty)"
+	}
+	return out
 }
 
 // answerCalls runs the calls of an assistant turn side by side and records their results in the calls' order. What an interrupt stops is recorded
