@@ -86,7 +86,11 @@ func Sniff(ev Evidence) (FactSource, bool) {
 		return FactSource{}, false
 	}
 	s := ev.Content()
-	switch toolparse.Sniff(s) {
+	name := toolparse.Sniff(s)
+	if start, end := toolparse.Output(s); name == "" && end-start < len(s) && ev.FilePath() == "" {
+		name = toolparse.Sniff(s[start:end])
+	}
+	switch name {
 	case "json":
 		return JSON(), true
 	case "unified_diff":

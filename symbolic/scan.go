@@ -30,10 +30,8 @@ type item struct {
 // and hash, to be counted only.
 func scan(src FactSource, content string, full func() bool, emit func(item)) error {
 	switch src.kind {
-	case sourceJSON:
-		return scanJSON(content, full, emit)
-	case sourceCSV:
-		return scanCSV(content, emit)
+	case sourceJSON, sourceCSV:
+		return scanWhole(src, content, full, emit)
 	case sourceHTTP:
 		return scanHTTP(content, emit)
 	case sourceDiff:
@@ -60,6 +58,41 @@ func scan(src FactSource, content string, full func() bool, emit func(item)) err
 		return fmt.Errorf("%w: %q", ErrUnsupportedLanguage, src.arg)
 	}
 	return ErrNoSource
+}
+
+// scanWhole runs a parser that reads its input to the last byte. The bytes are all of the content, or what is left of it between the lines that a tool
+// put around a command's output; the other parsers skip such lines by themselves.
+func scanWhole(src FactSource, content string, full func() bool, emit func(item)) error {
+	parse := scanCSV
+	if src.kind == sourceJSON {
+		parse = func(s string, emit func(item)) error { return scanJSON(s, full, emit) }
+	}
+	output, moved := wholeOrOutput(src, content)
+	if moved == 0 {
+		return parse(output, emit)
+	}
+	line := strings.Count(content[:moved], "\n")
+	return parse(output, func(it item) {
+		it.offset += moved
+		it.line += line
+		emit(it)
+	})
+}
+
+// wholeOrOutput returns what the parser reads, and where it begins. It decides without making anything: a parser passes values on before it can refuse.
+func wholeOrOutput(src FactSource, content string) (string, int) {
+	reads := func(s string) bool {
+		if src.kind == sourceJSON {
+			return toolparse.JSON(s, nil) == nil
+		}
+		_, err := toolparse.CSV(s, nil)
+		return err == nil
+	}
+	start, end := toolparse.Output(content)
+	if end-start == len(content) || reads(content) || !reads(content[start:end]) {
+		return content, 0
+	}
+	return content[start:end], start
 }
 
 func scanJSON(content string, full func() bool, emit func(item)) error {

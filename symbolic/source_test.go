@@ -109,6 +109,8 @@ func TestReadPicksTheParser(t *testing.T) {
 		facts                          int
 	}{
 		{"diff beside an exit code", "bash", "{}", "Exit code: 0\nWall time: 1 s\nOutput:\n" + diff, "unified_diff", "unified_diff: 1 value, exit code 0", 2},
+		{"JSON beside an exit code", "bash", "{}", "Exit code: 0\nWall time: 1 s\nOutput:\n{\"a\":1}\n", "json", "json: 1 value, exit code 0", 2},
+		{"table beside an exit code", "bash", "{}", "a,b\n1,2\n3,4\n\nCommand exited with code 1", "csv", "csv: 2 values, exit code 1", 3},
 		{"head behind a command", "bash", "{}", "HTTP/1.1 200 OK\r\nA: b\r\n\r\n", "http_headers", "http_headers: 2 values", 2},
 		{"table by its name", "read_csv", "{}", "a,b\n", "csv", "csv: 2 values", 2},
 		{"the same bytes under another name", "ask", "{}", "a,b\n", "", symbolic.NoStructure, 0},
@@ -125,6 +127,22 @@ func TestReadPicksTheParser(t *testing.T) {
 				t.Errorf("Read(%q) = %q, %q, %d facts, want %q, %q, %d", c.content, got.Parser, got.Summary, len(got.Facts), c.parser, c.summary, c.facts)
 			}
 		})
+	}
+}
+
+func TestPositionsBehindTheToolsOwnLines(t *testing.T) {
+	t.Parallel()
+	content := "Exit code: 0\nOutput:\n{\"a\":\n 17}\n"
+	ev := evidence(t, "bash", "", content)
+	facts, err := symbolic.Extract(symbolic.JSON(), ev)
+	if err != nil || len(facts) != 1 {
+		t.Fatalf("Extract = %v, %v", facts, err)
+	}
+	if f := facts[0]; !strings.HasPrefix(content[f.Offset():], "17}") || f.Line() != 4 {
+		t.Errorf("fact at offset %d, line %d, want the number on line 4", f.Offset(), f.Line())
+	}
+	if got, err := symbolic.Rederive(facts[0].Row(), ev); err != nil || got != facts[0] {
+		t.Errorf("Rederive = %v, %v", got, err)
 	}
 }
 

@@ -25,9 +25,9 @@ type CSVDialect struct {
 }
 
 // delimiters are tried in this order; among those that make a table the one with most columns wins, the earlier at a tie.
-const delimiters = ",\t;|:"
+const delimiters = ",\t;|:^"
 
-// CSV reads src as a table of at least two columns (RFC 4180 with any of the delimiters comma, tab, semicolon, bar and colon) and passes each record to visit.
+// CSV reads src as a table of at least two columns (RFC 4180 with any of the delimiters comma, tab, semicolon, bar, colon and caret) and passes each record to visit.
 // Every record must have the same width; blank lines are skipped, and so is a byte order mark in front. A quote inside a bare cell stands for itself;
 // a quoted cell must end before the next delimiter. The record is reused between calls; visit may be nil, and ends the passing by returning false.
 func CSV(src string, visit func(record []CSVCell) bool) (CSVDialect, error) {
