@@ -16,9 +16,6 @@ import (
 	"sakur4/evict"
 )
 
-// busyTimeout is how long, in milliseconds, a connection waits for another process's lock.
-const busyTimeout = 10_000
-
 // conn is one SQLite connection with its prepared statements. It is used by one goroutine at a time.
 type conn struct {
 	*sqlite3.Conn

@@ -20,8 +20,13 @@ func Migrations() ([]string, error) { return migrations() }
 // ApplicationID is the mark of our files.
 const ApplicationID = applicationID
 
-// LogPages returns the length of the log in pages after the last commit.
-func LogPages(s *Store) int64 { return s.logPages.Load() }
+// WatchPages calls f with the length of the log in pages after each commit of the writer.
+func WatchPages(s *Store, f func(pages int)) {
+	s.wconn.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
+		f(pages)
+		return nil
+	})
+}
 
 // Unindexed reports whether rows wait for the index.
 func Unindexed(s *Store) bool {
@@ -40,4 +45,10 @@ func Unindexed(s *Store) bool {
 		}
 	}
 	return false
+}
+
+// WithoutIndexing leaves the full-text index to the searches.
+func WithoutIndexing(cfg Config) Config {
+	cfg.lazy = true
+	return cfg
 }

@@ -274,7 +274,7 @@ func (s *Store) drain(ctx context.Context, wait bool) error {
 	for _, t := range [...]track{episodeTrack, factTrack} {
 		for {
 			var b batch
-			err := s.snapshot(ctx, func(r *Reader) (err error) {
+			err := s.snapshot(ctx, s.takeReader, func(r *Reader) (err error) {
 				b, err = s.collect(r.conn, t, "")
 				return err
 			})

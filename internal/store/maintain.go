@@ -15,9 +15,10 @@ func (s *Store) watchLog(c *conn) {
 	if s.memory != nil {
 		return
 	}
+	s.checkpointAt.CompareAndSwap(0, checkpointPages)
 	c.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
 		s.logPages.Store(int64(pages))
-		if pages >= checkpointPages {
+		if int64(pages) >= s.checkpointAt.Load() {
 			s.nudge()
 		}
 		return nil
@@ -47,7 +48,7 @@ func (s *Store) maintain(ctx context.Context) {
 			return
 		case <-s.wake:
 		}
-		if s.memory == nil && s.logPages.Load() >= checkpointPages {
+		if s.memory == nil && s.logPages.Load() >= s.checkpointAt.Load() {
 			if checkpointer == nil {
 				c, err := s.dial(ctx)
 				if err != nil {
@@ -72,15 +73,21 @@ func (s *Store) note(ctx context.Context, err error) {
 	s.maintenance = err
 }
 
-// checkpoint copies what readers allow. It waits for nobody.
+// checkpoint copies what readers allow. It waits for nobody. The writer begins the log anew at the commit after everything was copied;
+// while a reader is in the way, the next try comes when the log has grown by as much again.
 func (s *Store) checkpoint(ctx context.Context, c *conn) error {
 	c.SetInterrupt(ctx)
 	defer c.SetInterrupt(context.Background())
-	n, copied, err := c.WALCheckpoint("main", sqlite3.CHECKPOINT_PASSIVE)
+	pages, copied, err := c.WALCheckpoint("main", sqlite3.CHECKPOINT_PASSIVE)
 	if err != nil {
 		return err
 	}
-	s.logPages.Store(int64(n - copied))
+	next := int64(checkpointPages)
+	if copied < pages {
+		next += int64(pages)
+	}
+	s.checkpointAt.Store(next)
+	s.logPages.Store(0)
 	return nil
 }
 

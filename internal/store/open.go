@@ -28,6 +28,8 @@ type Config struct {
 	Key []byte
 	// ReadOnly opens an existing file for reading. Nothing is written: no migration, no index.
 	ReadOnly bool
+	// LockWait is how long a call waits for another connection's lock before it fails with [ErrLocked]; 0 is 10 seconds.
+	LockWait time.Duration
 	// Now is the clock; nil is [time.Now].
 	Now func() time.Time
 	// Analyze turns text into index terms separated by ASCII spaces; nil is the text itself. It must be the same function for the
@@ -36,11 +38,16 @@ type Config struct {
 
 	// register loads FTS5; nil is fts5.Register. A test leaves it out.
 	register func(*sqlite3.Conn) error
+	// lazy leaves the index to the searches, so that a test measures the writes alone.
+	lazy bool
 }
 
 func (cfg Config) withDefaults() Config {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.LockWait == 0 {
+		cfg.LockWait = 10 * time.Second
 	}
 	if cfg.Analyze == nil {
 		cfg.Analyze = func(s string) string { return s }
@@ -86,7 +93,7 @@ func open(ctx context.Context, cfg Config) (*Store, error) {
 
 // locate resolves the path and creates the file, so that it has its mode before anything is in it.
 func (s *Store) locate() (created bool, err error) {
-	query := url.Values{"_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTimeout)}}
+	query := url.Values{"_pragma": {fmt.Sprintf("busy_timeout(%d)", s.cfg.LockWait.Milliseconds())}}
 	if s.cfg.Path == Memory {
 		if s.cfg.ReadOnly {
 			return false, fmt.Errorf("a store in memory cannot be opened read-only: %w", ErrUnsupported)
@@ -145,7 +152,7 @@ func (s *Store) start(ctx context.Context, created bool) (err error) {
 		return err
 	}
 	if s.memory == nil {
-		if err := useWAL(ctx, s.wconn); err != nil {
+		if err := useWAL(ctx, s.wconn, s.cfg.LockWait); err != nil {
 			return err
 		}
 	}
@@ -210,7 +217,7 @@ func (s *Store) dial(ctx context.Context) (*conn, error) {
 }
 
 // useWAL switches the file to write-ahead logging. SQLite answers "busy" at once, whatever the time-out, when two processes do it together.
-func useWAL(ctx context.Context, c *conn) error {
+func useWAL(ctx context.Context, c *conn, wait time.Duration) error {
 	for start := time.Now(); ; {
 		mode := ""
 		err := c.each(`PRAGMA journal_mode = WAL`, nil, func(s *sqlite3.Stmt) error {
@@ -223,7 +230,7 @@ func useWAL(ctx context.Context, c *conn) error {
 		if err == nil {
 			err = fmt.Errorf("the file system allows journal mode %q only: %w", mode, ErrUnsupported)
 		}
-		if !errors.Is(err, sqlite3.BUSY) || time.Since(start) > busyTimeout*time.Millisecond {
+		if !errors.Is(err, sqlite3.BUSY) || time.Since(start) > wait {
 			return err
 		}
 		select {

@@ -34,7 +34,8 @@ type Store struct {
 
 	stop          func() // ends the maintenance goroutine
 	wake, stopped chan struct{}
-	logPages      atomic.Int64 // pages in the log after the last commit
+	logPages      atomic.Int64 // pages in the log after the last commit; 0 after a checkpoint
+	checkpointAt  atomic.Int64 // pages at which the next checkpoint is due
 	unindexed     atomic.Int64 // bytes committed since the last batch of the index
 	maintenance   error        // what the goroutine met; read after stopped is closed
 }
@@ -138,7 +139,7 @@ func (s *Store) Write(ctx context.Context, f func(*Tx) error) error {
 		}
 		return nil
 	})
-	if err == nil && s.unindexed.Add(added) >= indexBatchBytes {
+	if err == nil && s.unindexed.Add(added) >= indexBatchBytes && !s.cfg.lazy {
 		s.nudge()
 	}
 	return err
@@ -233,11 +234,12 @@ func (s *Store) Read(ctx context.Context, f func(*Reader) error) error {
 		return fail(ctx, err, "read")
 	}
 	defer s.leave()
-	return s.snapshot(ctx, f)
+	return s.snapshot(ctx, s.takeReader, f)
 }
 
-func (s *Store) snapshot(ctx context.Context, f func(*Reader) error) (err error) {
-	c, err := s.takeReader(ctx)
+// snapshot runs f on a connection that take gives; the connection goes to the idle ones afterwards.
+func (s *Store) snapshot(ctx context.Context, take func(context.Context) (*conn, error), f func(*Reader) error) (err error) {
+	c, err := take(ctx)
 	if err != nil {
 		return fail(ctx, err, "read")
 	}

@@ -39,7 +39,9 @@ func (s *Store) Verify(ctx context.Context) (Report, error) {
 	}
 	defer s.leave()
 	var report Report
-	err := s.snapshot(ctx, func(r *Reader) error {
+	// A new connection: on one that has searched before, FTS5's part of the integrity check compares the file with what it remembers of
+	// an older state and reports corruption.
+	err := s.snapshot(ctx, s.dial, func(r *Reader) error {
 		v := verifier{reader: r, report: &report}
 		return v.run()
 	})
