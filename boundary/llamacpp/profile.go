@@ -88,7 +88,7 @@ func (c *Client) probe(ctx context.Context) (boundary.Profile, error) {
 		return boundary.Profile{}, err
 	}
 	p := boundary.Profile{
-		Window: props.ContextTokens, Slots: props.Slots, Name: "llama.cpp", Build: props.Build, Model: props.ModelName,
+		Window: props.ContextTokens, Slots: props.Slots, Slot: c.opts.Slot, Name: "llama.cpp", Build: props.Build, Model: props.ModelName,
 	}
 	if p.Model == "" {
 		p.Model = filepath.Base(props.ModelPath)
