@@ -148,9 +148,9 @@ func (s *Session) record(t Turn) (*episode.Record, error) {
 }
 
 func (e *Engine) countRecord(r *episode.Record) int {
-	n := e.counter.count(r.Content) + e.counter.count(r.Reasoning)
+	n := e.counter.Count(r.Content) + e.counter.Count(r.Reasoning)
 	for _, c := range r.Calls {
-		n += e.counter.count(c.Name) + e.counter.count(c.Arguments)
+		n += e.counter.Count(c.Name) + e.counter.Count(c.Arguments)
 	}
 	return n
 }

@@ -253,7 +253,8 @@ func (s *Session) candidates(ctx context.Context, l *live, c *compaction) (evict
 	}
 	h := l.headItems()
 	total := l.counted.Total()
-	in := evict.Input{Total: total, Window: c.window, Limit: c.limit, Policy: c.policy, SinceLast: total - l.Base, NoteTokens: l.noteTokens()}
+	in := evict.Input{Total: total, Window: c.window, Limit: c.limit, Policy: c.policy, SinceLast: total - l.Base, NoteTokens: l.noteTokens(),
+		NoReplyTokens: noReplyTokens}
 	if h == 1 {
 		in.HeadTokens = l.counted.Counts[0].Tokens
 	}
@@ -319,9 +320,11 @@ func (s *Session) candidates(ctx context.Context, l *live, c *compaction) (evict
 		spans = append(spans, span{i, i + 1})
 		pos += n
 	}
+	// What lies behind the first change of an earlier pass is sent anew wherever this one breaks.
+	same := common(c.before.IDs, l.counted.IDs)
 	for i := range in.Items {
 		in.Items[i].Age = len(in.Items) - 1 - i
-		in.Breaks = append(in.Breaks, evict.Break{Item: i, Pos: in.Items[i].Pos, Reuse: geometry.Rewind(in.Items[i].Pos)})
+		in.Breaks = append(in.Breaks, evict.Break{Item: i, Pos: in.Items[i].Pos, Reuse: geometry.Rewind(min(in.Items[i].Pos, same))})
 	}
 	return in, spans, nil
 }
@@ -377,6 +380,9 @@ func (l *live) bytesPerToken() float64 {
 	}
 	return 1
 }
+
+// noReplyTokens estimates the fixed message that takes the place of a final answer, with what templates put around it.
+const noReplyTokens = 10
 
 // noteTokens estimates the archive note.
 func (l *live) noteTokens() int { return int(420/l.bytesPerToken()) + 8 }

@@ -77,7 +77,7 @@ func (s *Session) Pin(ctx context.Context, text string, kind PinKind) (PinID, er
 			}
 		}
 		all := append(rendered(pins), pin.Pin{ID: id, Kind: string(kind), Text: text})
-		if need := s.e.counter.count(pin.Block(all)); need > limit/2 {
+		if need := s.e.counter.Count(pin.Block(all)); need > limit/2 {
 			return &BudgetError{Floor: "pins", ID: id, Need: need, Have: limit / 2}
 		}
 		if err := tx.EnsureSession(s.e.project, s.id); err != nil {

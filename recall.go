@@ -141,7 +141,7 @@ func (e *Engine) hit(r *store.Reader, project string, f recall.Fused, q Query) (
 			h.Reasons = append(h.Reasons, "superseded by a later episode: "+rec.SupersededBy)
 		}
 	}
-	h.Tokens = e.counter.count(h.Text)
+	h.Tokens = e.counter.Count(h.Text)
 	return h, true, nil
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"sakur4/boundary"
 	"sakur4/evict"
-	"sakur4/internal/digest"
 	"sakur4/internal/embedded"
 	"sakur4/internal/project"
 	"sakur4/internal/recall"
@@ -31,6 +30,8 @@ const (
 	reserveShare = 8
 	// backendTimeout bounds one question to the backend. A prompt of 130,000 tokens is rendered and tokenized in well under a second.
 	backendTimeout = 20 * time.Second
+	// countCacheEntries bounds the remembered counts: contents repeat within a session, not over months.
+	countCacheEntries = 1 << 13
 )
 
 // Backend is what the engine needs of an inference server; see package boundary.
@@ -123,7 +124,7 @@ type Engine struct {
 	project  string
 	root     string
 	backend  boundary.Backend
-	counter  *countCache
+	counter  *tokens.Counter
 	local    *embedded.Server // renders and counts where the backend cannot
 	log      *slog.Logger
 	now      func() time.Time
@@ -164,7 +165,7 @@ func Open(ctx context.Context, path string, opts *Options) (*Engine, error) {
 	if e.opts.Tokenizer == nil {
 		e.opts.Tokenizer = tokens.O200k()
 	}
-	e.counter = newCountCache(e.opts.Tokenizer)
+	e.counter = tokens.NewCounter(e.opts.Tokenizer, countCacheEntries)
 	e.local = embedded.New(embedded.Config{Window: max(o.Window, DefaultWindow), Tokenizer: e.opts.Tokenizer})
 	e.backend = o.Backend
 	if e.backend == nil {
@@ -374,40 +375,4 @@ func oneLine(s string) string {
 		s = s[:200] + "…"
 	}
 	return s
-}
-
-// countCache counts with the local tokenizer, each content once.
-type countCache struct {
-	tok Tokenizer
-	mu  sync.Mutex
-	m   map[digest.Digest]int
-}
-
-// countCacheSize bounds the cache: contents repeat within a session, not over months.
-const countCacheSize = 1 << 14
-
-func newCountCache(t Tokenizer) *countCache { return &countCache{tok: t, m: map[digest.Digest]int{}} }
-
-func (c *countCache) count(s string) int {
-	if s == "" {
-		return 0
-	}
-	if len(s) < 64 {
-		return c.tok.Count(s)
-	}
-	d := digest.Of(s)
-	c.mu.Lock()
-	n, ok := c.m[d]
-	c.mu.Unlock()
-	if ok {
-		return n
-	}
-	n = c.tok.Count(s)
-	c.mu.Lock()
-	if len(c.m) >= countCacheSize {
-		clear(c.m)
-	}
-	c.m[d] = n
-	c.mu.Unlock()
-	return n
 }

@@ -10,10 +10,16 @@ import (
 // shortBytes is the length up to which counting is as cheap as looking the count up.
 const shortBytes = 128
 
+// Source counts the tokens of one vocabulary.
+type Source interface {
+	Name() string
+	Count(text string) int
+}
+
 // Counter counts tokens and remembers the counts of the contents that it saw last. It is safe for concurrent use. What is remembered never changes a count: contents are
 // told apart by their SHA-256.
 type Counter struct {
-	enc     *Encoding
+	enc     Source
 	entries int
 
 	mu     sync.Mutex // guards what follows
@@ -27,7 +33,7 @@ type counted struct {
 }
 
 // NewCounter returns a Counter over enc that remembers at most that many counts; 0 or less means 4096, which take about a megabyte.
-func NewCounter(enc *Encoding, entries int) *Counter {
+func NewCounter(enc Source, entries int) *Counter {
 	if entries <= 0 {
 		entries = 4096
 	}
@@ -37,7 +43,7 @@ func NewCounter(enc *Encoding, entries int) *Counter {
 // Name returns the name of the encoding.
 func (c *Counter) Name() string { return c.enc.Name() }
 
-// Count returns the number of tokens of text: the same as [Encoding.Count].
+// Count returns the number of tokens of text: the same as the source's.
 func (c *Counter) Count(text string) int {
 	if len(text) <= shortBytes {
 		return c.enc.Count(text)
