@@ -1,0 +1,40 @@
+package sakur4
+
+import (
+	"fmt"
+	"strings"
+
+	"sakur4/internal/frame"
+)
+
+// Frame marks a text as this module's own. An agent's memory tools return what they read here in it: a result in a frame gives no facts,
+// whatever the tool's name, so that what is remembered never counts as seen anew. kind is a word such as "recalled".
+func Frame(kind, text string) string { return strings.TrimPrefix(frame.Note(kind, text), "\n\n") }
+
+// String returns the hits as a text for a model, in a [Frame]: one paragraph a hit, with its id and, of something outdated, what holds now.
+func (h Hits) String() string {
+	var b strings.Builder
+	if len(h.Items) == 0 {
+		b.WriteString("Nothing was found.")
+	}
+	for i, it := range h.Items {
+		if i > 0 {
+			b.WriteString("\n\n")
+		}
+		fmt.Fprintf(&b, "%d. %s %s", i+1, it.Kind, it.ID)
+		switch {
+		case it.Stale:
+			b.WriteString(" [STALE]")
+		case it.Superseded:
+			fmt.Fprintf(&b, " (superseded by %s)", it.Current)
+		}
+		b.WriteString("\n" + it.Text)
+		if it.Stale && it.Current != "" {
+			b.WriteString("\n  current value: " + it.Current)
+		}
+	}
+	if h.LeftOut > 0 {
+		fmt.Fprintf(&b, "\n\n%d more hits had no room.", h.LeftOut)
+	}
+	return Frame("recalled", b.String())
+}
