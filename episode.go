@@ -104,22 +104,25 @@ type Committed struct {
 
 // PinProposal is a sentence that could be pinned with [Session.Pin].
 type PinProposal struct {
+	// Text is the sentence, verbatim; Kind is always [PinConstraint] so far.
 	Text string
 	Kind PinKind
 }
 
 // Episode is a view of one recorded turn. Its content is byte-identical to what was committed, for ever.
 type Episode struct {
-	ID EpisodeID
-	// Seq is its place in the store, ascending, from 1.
-	Seq              int64
+	// ID is its name, Seq its place in the store, ascending, from 1.
+	ID  EpisodeID
+	Seq int64
+	// Session and Project say where it was recorded.
 	Session, Project string
-	Role             Role
-	Content          string
-	Reasoning        string
-	ToolCalls        []ToolCall
-	ToolCallID       string
-	ToolName         string
+	// Role, Content, Reasoning, ToolCalls, ToolCallID and ToolName are those of the [Turn] that was committed.
+	Role       Role
+	Content    string
+	Reasoning  string
+	ToolCalls  []ToolCall
+	ToolCallID string
+	ToolName   string
 	// At is when it happened, Created when it was recorded.
 	At, Created time.Time
 	// Tokens is the local count of its texts.
@@ -128,7 +131,8 @@ type Episode struct {
 	Tier evict.Tier
 	// SupersededBy is the episode that corrects it, "" for none.
 	SupersededBy EpisodeID
-	Droppable    bool
+	// Droppable says that it may be forgotten altogether when the policy allows it.
+	Droppable bool
 	// Fold is the fold that it belongs to, "" for none.
 	Fold FoldID
 }
@@ -145,11 +149,15 @@ func view(r *episode.Record) Episode {
 
 // Message is one message of a prompt.
 type Message struct {
-	Role             string
-	Content          string
+	// Role is system, user, assistant or tool.
+	Role string
+	// Content is the text; always sent, also when it is empty.
+	Content string
+	// ReasoningContent is the thinking of an assistant message, ToolCalls are its calls; both are left out when empty.
 	ReasoningContent string
 	ToolCalls        []ToolCall
-	ToolCallID       string
+	// ToolCallID is the call that a tool message answers.
+	ToolCallID string
 }
 
 // MarshalJSON returns the message in OpenAI form: fixed field order, no HTML escapes, one U+FFFD for each byte that is not valid UTF-8.

@@ -202,6 +202,7 @@ var errStop = errors.New("sakur4: stop")
 
 // Eviction is one rung that one episode took.
 type Eviction struct {
+	// Episode is the one that moved.
 	Episode EpisodeID
 	// From and To are neighbouring rungs; To above From is an episode that came back in full.
 	From, To evict.Tier

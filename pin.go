@@ -28,10 +28,11 @@ const (
 
 // Pin is a text of the user's that stands verbatim in every prompt of its project.
 type Pin struct {
+	// ID is its name, Kind what it is, Text what stands in the prompts.
 	ID   PinID
 	Kind PinKind
 	Text string
-	// Session is where it was pinned.
+	// Session is where it was pinned, Created when.
 	Session string
 	Created time.Time
 }
@@ -142,6 +143,7 @@ const (
 
 // Note is a text that is shown to the model once, with the next prompt, marked as a note of the agent's.
 type Note struct {
+	// Kind is required; Text is not empty.
 	Kind NoteKind
 	Text string
 }

@@ -30,6 +30,7 @@ func (e *Engine) Episode(ctx context.Context, id EpisodeID) (Episode, error) {
 
 // EpisodeFilter selects episodes of the engine's project. Zero fields select all.
 type EpisodeFilter struct {
+	// Session and Role are those of the episodes to select.
 	Session string
 	Role    Role
 	// ToolName is the tool of a result.

@@ -13,13 +13,17 @@ type HitKind string
 
 // The members of [HitKind].
 const (
+	// HitEpisode is a recorded turn.
 	HitEpisode HitKind = "episode"
-	HitFact    HitKind = "fact"
-	HitEntry   HitKind = "entry"
+	// HitFact is a fact of the ledger.
+	HitFact HitKind = "fact"
+	// HitEntry is an interpretation.
+	HitEntry HitKind = "entry"
 )
 
 // Query asks for what is remembered. The text is data: words of any kind, no operators.
 type Query struct {
+	// Text is what is looked for. A text without a word finds nothing.
 	Text string
 	// K is the most hits; 0 is 8. Budget bounds their tokens together, in whole hits; 0 is no bound.
 	K, Budget int
@@ -35,6 +39,7 @@ type Query struct {
 
 // Hits are the answer to a [Query], the best first.
 type Hits struct {
+	// Items are the hits; empty when nothing was found.
 	Items []Hit `json:"items"`
 	// LeftOut counts hits that the budget had no room for.
 	LeftOut int `json:"left_out"`
@@ -42,6 +47,7 @@ type Hits struct {
 
 // Hit is one thing remembered.
 type Hit struct {
+	// Kind says what it is, ID names it: an [EpisodeID] or a [FactID].
 	Kind HitKind `json:"kind"`
 	ID   string  `json:"id"`
 	// Text is an episode's content, or a fact's name and value.
@@ -49,7 +55,7 @@ type Hit struct {
 	// Score is comparable within one answer only. Tokens is the local count of Text.
 	Score  float64 `json:"score"`
 	Tokens int     `json:"tokens"`
-	// Stale says that the source has changed since; Current is its value now. Superseded says that a later turn corrects it.
+	// Stale says that the source has changed since; Current is its value now. Superseded says that a later turn corrects it; Current is then its id.
 	Stale      bool   `json:"stale"`
 	Superseded bool   `json:"superseded"`
 	Current    string `json:"current_value,omitempty"`

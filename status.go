@@ -11,6 +11,7 @@ import (
 
 // Counts are numbers of rows. A count that could not be made is an error of the call, never 0.
 type Counts struct {
+	// Episodes are recorded turns, Facts rows of the ledger, Entries interpretations, Pins those in force, Sessions those with a turn or pin.
 	Episodes, Facts, Entries, Pins, Sessions int
 }
 

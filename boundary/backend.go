@@ -28,8 +28,12 @@ type Spanner interface {
 
 // SlotSaver is the optional ability to write a slot's cache to a file of the server and to read it back.
 type SlotSaver interface {
+	// SaveSlot writes the slot to a file of that name and returns how many tokens it holds.
+	// All three return [ErrUnsupported] where the server was started without a folder for such files.
 	SaveSlot(ctx context.Context, slot int, name string) (tokens int, err error)
+	// RestoreSlot reads the file of that name into the slot and returns how many tokens it holds then.
 	RestoreSlot(ctx context.Context, slot int, name string) (tokens int, err error)
+	// EraseSlot empties the slot.
 	EraseSlot(ctx context.Context, slot int) error
 }
 
@@ -109,6 +113,7 @@ type ChatRequest struct {
 
 // ChatDelta is a piece of a streamed reply.
 type ChatDelta struct {
+	// Content and Reasoning are the new piece of either text; mostly one of them is "".
 	Content, Reasoning string
 	// PromptCached and PromptTotal are set on progress reports before the first token, in tokens; else 0.
 	PromptCached, PromptTotal int
@@ -116,11 +121,13 @@ type ChatDelta struct {
 
 // ChatToolCall is a call that the model asked for. Arguments are the raw bytes.
 type ChatToolCall struct {
+	// ID is the server's name for the call, Name the tool's.
 	ID, Name, Arguments string
 }
 
 // ChatReply is a complete reply with the server's own counts.
 type ChatReply struct {
+	// Content, Reasoning and ToolCalls are what the model wrote; each may be empty.
 	Content, Reasoning string
 	ToolCalls          []ChatToolCall
 	// FinishReason is the server's word: "stop", "length", "tool_calls".

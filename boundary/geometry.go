@@ -35,6 +35,7 @@ func (k Kind) String() string {
 // Geometry is the shape of a server's prompt cache: the positions, in tokens from the start of the prompt, that a shortened prompt can reuse.
 // The zero value is an unknown geometry.
 type Geometry struct {
+	// Kind says which of the fields below apply.
 	Kind Kind
 	// Points are the known rewind points in ascending order, in tokens reusable. Only with [Points].
 	Points []int

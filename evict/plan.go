@@ -110,6 +110,7 @@ type Input struct {
 
 // Step is one rung taken by one episode.
 type Step struct {
+	// Episode is its id.
 	Episode string
 	// From and To are neighbouring rungs.
 	From, To Tier
@@ -123,6 +124,7 @@ type Step struct {
 
 // Trim is an episode that stays live and must be rendered shorter: head, tail and a pointer to the whole.
 type Trim struct {
+	// Episode is its id.
 	Episode string
 	// Tokens is the size that it may have at most, Reclaimed the difference to now.
 	Tokens, Reclaimed int

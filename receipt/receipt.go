@@ -89,6 +89,7 @@ func Categories() []Category {
 
 // Part is what one category takes of the prompt.
 type Part struct {
+	// Category is what the tokens are spent on.
 	Category Category `json:"category"`
 	Tokens   int      `json:"tokens"`
 }
