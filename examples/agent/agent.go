@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
+	"sync"
 	"time"
 
 	"sakur4"
@@ -50,6 +52,9 @@ func open(ctx context.Context, cfg config, io streams) (_ *agent, err error) {
 	if client != nil {
 		opts.Backend = client
 	}
+	if cfg.db == memoryDB {
+		opts.NewID = ids(cfg.seed) // the same run gives the same prompts, to the token
+	}
 	if a.eng, err = sakur4.Open(ctx, cfg.db, opts); err != nil {
 		return nil, err
 	}
@@ -71,6 +76,17 @@ func open(ctx context.Context, cfg config, io streams) (_ *agent, err error) {
 	a.check = newChecker(a.eng)
 	a.sum.Session = id
 	return a, nil
+}
+
+// ids returns a sequence of ids that the seed decides. A store that outlives the run needs other ones.
+func ids(seed uint64) func() uint64 {
+	var mu sync.Mutex // guards r
+	r := rand.NewPCG(seed, 0)
+	return func() uint64 {
+		mu.Lock()
+		defer mu.Unlock()
+		return r.Uint64()
+	}
 }
 
 // close closes what open has opened.

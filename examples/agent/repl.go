@@ -21,8 +21,10 @@ func (a *agent) converse(ctx context.Context) error {
 		return a.do(ctx, a.cfg.task)
 	}
 	// A run that was killed may have left a turn unanswered.
-	if err := a.resume(ctx); err != nil {
-		return err
+	if err := a.interruptible(ctx); !errors.Is(err, sakur4.ErrNoTurn) {
+		if err := a.goesOn(ctx, err); err != nil {
+			return err
+		}
 	}
 	lines := bufio.NewScanner(a.io.in)
 	lines.Buffer(nil, maxTask)
@@ -34,17 +36,22 @@ func (a *agent) converse(ctx context.Context) error {
 		case task == "/quit" || task == "/exit":
 			return nil
 		}
-		err := a.do(ctx, task)
-		switch {
-		case ctx.Err() != nil:
-			return err
-		case errors.Is(err, errInterrupted), errors.Is(err, errTurnLimit), errors.Is(err, errRepeats), errors.Is(err, errSaidNothing):
-			fmt.Fprintln(a.io.err, "agent:", err)
-		case err != nil:
+		if err := a.goesOn(ctx, a.do(ctx, task)); err != nil {
 			return err
 		}
 	}
 	return lines.Err()
+}
+
+// goesOn reports the end of a task after which the conversation goes on; other errors are returned.
+func (a *agent) goesOn(ctx context.Context, err error) error {
+	for _, known := range []error{errInterrupted, errTurnLimit, errRepeats, errSaidNothing} {
+		if errors.Is(err, known) && ctx.Err() == nil {
+			fmt.Fprintln(a.io.err, "agent:", err)
+			return nil
+		}
+	}
+	return err
 }
 
 func (a *agent) prompt() {
@@ -65,15 +72,6 @@ func (a *agent) do(ctx context.Context, task string) error {
 		}
 	}
 	return a.interruptible(ctx)
-}
-
-// resume answers what waits in the session, if anything does.
-func (a *agent) resume(ctx context.Context) error {
-	err := a.interruptible(ctx)
-	if errors.Is(err, sakur4.ErrNoTurn) {
-		return nil
-	}
-	return err
 }
 
 // interruptible works on what waits until Ctrl-C. Only while the agent works is Ctrl-C caught: at the prompt it ends the program, which loses
