@@ -53,15 +53,17 @@ func (s *Session) Compact(ctx context.Context, head Head, target int) (*Plan, er
 		return plan, err
 	}
 	s.live = nil
-	if err := apply(); err != nil {
+	l, err := apply()
+	if err != nil {
 		return nil, err
 	}
+	s.live = l // it knows what the server holds, which the store cannot tell of a prompt that was cut since
 	plan.Applied = true
 	return plan, nil
 }
 
 // forced plans on a rendering of its own. apply stores the outcome; it is nil where there is nothing to apply.
-func (s *Session) forced(ctx context.Context, head Head, target int) (plan *Plan, apply func() error, err error) {
+func (s *Session) forced(ctx context.Context, head Head, target int) (plan *Plan, apply func() (*live, error), err error) {
 	backend, profile, fallback := s.e.server(ctx)
 	l, pins, _, err := s.load(ctx, true, profile)
 	if err != nil {
@@ -93,12 +95,12 @@ func (s *Session) forced(ctx context.Context, head Head, target int) (plan *Plan
 	}
 	if len(open) > 0 {
 		// The plan stands; carrying it out would close calls that are still being worked on.
-		return plan, func() error { return &PendingError{Calls: open} }, nil
+		return plan, func() (*live, error) { return nil, &PendingError{Calls: open} }, nil
 	}
-	return plan, func() error {
+	return plan, func() (*live, error) {
 		l.Generation++
 		l.Base = l.counted.Total()
-		return s.persistCompaction(ctx, l, c)
+		return l, s.persistCompaction(ctx, l, c)
 	}, nil
 }
 

@@ -63,8 +63,14 @@ func (s *Session) next(ctx context.Context, head Head) (*Window, error) {
 		return s.again(ctx, l, backend, profile, fallback)
 	}
 	window, limit := s.e.window(profile)
+	sent := l.counted
 	if err := s.measure(ctx, l, backend, profile, fallback); err != nil {
 		return nil, err
+	}
+	if !changed && sent != nil && l.counted.Full {
+		if n := common(sent.IDs, l.counted.IDs); n < len(sent.IDs) && len(l.notes) == 0 {
+			l.notes = append(l.notes, fmt.Sprintf("template rewrote history: %d of %d tokens sent before are as they were", n, len(sent.IDs)))
+		}
 	}
 	policy := s.e.policy(l.cache.Geometry())
 	if err := s.trimResults(ctx, l, policy, window); err != nil {
@@ -329,6 +335,9 @@ func counterKey(p boundary.Profile, fallback string, l *live) string {
 func (l *live) useCounter(b boundary.Backend, p boundary.Profile, fallback string) {
 	l.counterKey = counterKey(p, fallback, l)
 	l.counter = prompt.New(b, controls(p.Template.ControlTexts), l.Tools, l.Kwargs)
+	if l.Reasoning && !p.Template.PreservesReasoning {
+		l.counter.Distrust() // the template drops what was sent at the next user turn: no part of the prompt can be counted by itself
+	}
 	l.counted, l.keep = nil, 0
 	l.tokenizer, l.fallback, l.profile = p.Tokenizer, fallback, p
 	l.cache, l.header = nil, nil
