@@ -191,13 +191,15 @@ func TestLiveCachePredictsEveryRequest(t *testing.T) {
 	if testing.Short() {
 		settings, requests = settings[:3], 20
 	}
+	// Prompts that a server keeps in memory beside its slots would come back unforeseen.
+	noRAM := []string{"-cram", "0"}
 	all, right, breaks, rightBreaks := 0, 0, 0, 0
 	for i, s := range settings {
 		name := fmt.Sprintf("%s-%s-spacing%d-ubatch%d-max%d", s.arch, s.template, s.spacing, s.ubatch, s.checkpoints)
 		t.Run(name, func(t *testing.T) {
 			server := llamatest.Start(t, llamatest.Options{
 				Model:   llamatest.Model{Arch: s.arch, Template: template(t, s.template)},
-				Context: 65536, UBatch: s.ubatch, Spacing: s.spacing, Checkpoints: s.checkpoints, Args: []string{"-cram", "0"},
+				Context: 65536, UBatch: s.ubatch, Spacing: s.spacing, Checkpoints: s.checkpoints, Args: noRAM,
 			})
 			slot := newLiveSlot(t, server, &llamacpp.Options{Rule: &boundary.CheckpointRule{Spacing: s.spacing, Ubatch: s.ubatch, Max: s.checkpoints}})
 			chat := &liveChat{r: rand.New(rand.NewPCG(uint64(i), 7)), size: s.size}
@@ -229,4 +231,75 @@ func TestLiveCachePredictsEveryRequest(t *testing.T) {
 		})
 	}
 	t.Logf("%d of %d requests predicted exactly, %d of %d at breaks", right, all, rightBreaks, breaks)
+}
+
+// TestLiveCacheWithReplies: the replies stand in the next prompt as they were generated, tokens unknown, between compactions.
+func TestLiveCacheWithReplies(t *testing.T) {
+	if os.Getenv("SAKUR4_LLAMA_SERVER") == "" {
+		t.Skip("skipped: SAKUR4_LLAMA_SERVER is not set")
+	}
+	all, right := 0, 0
+	for i, arch := range []llamatest.Arch{llamatest.Full, llamatest.Sliding} {
+		server := llamatest.Start(t, llamatest.Options{
+			Model: llamatest.Model{Arch: arch, Template: template(t, "chatml")}, Context: 65536, Spacing: 256, Args: []string{"-cram", "0"},
+		})
+		slot := newLiveSlot(t, server, &llamacpp.Options{Rule: &boundary.CheckpointRule{Spacing: 256}})
+		chat := &liveChat{r: rand.New(rand.NewPCG(uint64(i), 8)), size: 300}
+		chat.append()
+		for n := range 50 {
+			got, err := slot.send(t.Context(), chat.messages, 2+chat.r.IntN(40), 0)
+			if err != nil {
+				t.Fatalf("request %d: %v", n, err)
+			}
+			all++
+			if got.mismatch == (boundary.Mismatch{}) {
+				right++
+			} else {
+				t.Errorf("%s request %d: predicted %+v, measured %d: %+v", arch, n, got.reuse, got.measured, got.mismatch)
+			}
+			chat.messages = append(chat.messages, map[string]any{"role": "assistant", "content": got.content}, map[string]any{"role": "user", "content": chat.text()})
+			if n%6 == 5 {
+				chat.compact()
+			}
+		}
+	}
+	t.Logf("%d of %d requests as predicted", right, all)
+}
+
+// TestLiveCacheShift: after deletions with n_cache_reuse the kept runs are moved, exactly those that the model names.
+func TestLiveCacheShift(t *testing.T) {
+	if os.Getenv("SAKUR4_LLAMA_SERVER") == "" {
+		t.Skip("skipped: SAKUR4_LLAMA_SERVER is not set")
+	}
+	all, right, moved := 0, 0, 0
+	server := llamatest.Start(t, llamatest.Options{
+		Model: llamatest.Model{Arch: llamatest.Full, Template: template(t, "chatml")}, Context: 65536, Args: []string{"-cram", "0"},
+	})
+	slot := newLiveSlot(t, server, nil)
+	chat := &liveChat{r: rand.New(rand.NewPCG(1, 9)), size: 200}
+	for n := range 80 {
+		reuse := 0
+		if n > 6 && chat.r.IntN(3) == 0 {
+			for range 1 + chat.r.IntN(3) {
+				chat.remove()
+			}
+			reuse = []int{1, 16, 64, 200}[chat.r.IntN(4)]
+		} else {
+			chat.append()
+		}
+		got, err := slot.send(t.Context(), chat.messages, 1, reuse)
+		if err != nil {
+			t.Fatalf("request %d: %v", n, err)
+		}
+		all++
+		if got.reuse.Shifted > 0 {
+			moved++
+		}
+		if got.reuse.Reused == got.measured {
+			right++
+		} else {
+			t.Errorf("request %d of %d tokens, n_cache_reuse %d: Predict() = %+v, server reused %d", n, got.total, reuse, got.reuse, got.measured)
+		}
+	}
+	t.Logf("%d of %d requests predicted exactly, %d with moved tokens", right, all, moved)
 }
