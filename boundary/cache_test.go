@@ -329,7 +329,7 @@ func TestCacheLearns(t *testing.T) {
 			h := &history{r: rand.New(rand.NewPCG(uint64(i), uint64(j)))}
 			server, c := boundary.NewCache(sliding(rule)), boundary.NewCache(p)
 			distrust := false
-			for n := range 400 {
+			for n := range 250 {
 				if n > 5 && h.r.IntN(3) == 0 {
 					h.cut()
 				} else {

@@ -62,7 +62,8 @@ type CheckpointRule struct {
 	// Window is the model's attention window in tokens; 0 where it has none (recurrent) or it is unknown.
 	Window int
 	// Cells is how many tokens the windowed part of the cache holds; 0 means Window + Ubatch, rounded up to a multiple of 256, as a server with
-	// one slot has it. It is larger where several slots share one cache.
+	// one slot has it. Where several slots share one cache (--kv-unified, on by default when the number of slots is not given) it is Window × slots +
+	// Ubatch; too small a number only means that less reuse is predicted than measured.
 	Cells int
 }
 
