@@ -8,7 +8,7 @@ import (
 )
 
 // Frame marks a text as this module's own. An agent's memory tools return what they read here in it: a result in a frame gives no facts,
-// whatever the tool's name, so that what is remembered never counts as seen anew. kind is a word such as "recalled".
+// whatever the tool's name, so that what is remembered never counts as seen anew, and [Engine.Recall] does not find it again. kind is a word such as "recalled".
 func Frame(kind, text string) string { return strings.TrimPrefix(frame.Note(kind, text), "\n\n") }
 
 // String returns the hits as a text for a model, in a [Frame]: one paragraph a hit, with its id and, of something outdated, what holds now.

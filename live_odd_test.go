@@ -119,3 +119,73 @@ func TestLiveBigResults(t *testing.T) {
 		}
 	}
 }
+
+// TestLiveReasoning keeps reasoning under a template that drops it at the next user turn: the loss is counted to the token, predicted and named.
+func TestLiveReasoning(t *testing.T) {
+	tmpl, ok := llamatest.TemplateNamed("reasoning-dropper")
+	if !ok {
+		t.Fatal("no such template")
+	}
+	srv := llamatest.Start(t, llamatest.Options{Model: llamatest.Model{Template: tmpl}, Context: 8192})
+	d := newDriveWith(t, srv, nil, &sakur4.Options{Window: 6144, KeepReasoning: true})
+	named := 0
+	for i := range 6 {
+		d.commit(sakur4.Turn{Role: sakur4.RoleUser, Content: fmt.Sprintf("Question %d.", i)})
+		d.turn()
+		for j := range 3 {
+			id := fmt.Sprintf("c%d_%d", i, j)
+			d.commit(sakur4.Turn{Role: sakur4.RoleAssistant, Reasoning: "I think that " + d.words(20), ToolCalls: []sakur4.ToolCall{{ID: id, Name: "read_file", Arguments: `{"path":"a"}`}}})
+			d.commit(sakur4.Turn{Role: sakur4.RoleTool, ToolCallID: id, Content: d.text()})
+			d.turn()
+		}
+		d.commit(sakur4.Turn{Role: sakur4.RoleAssistant, Content: "Answered.", Reasoning: "Now I know."})
+	}
+	for _, r := range d.windows {
+		if strings.Contains(strings.Join(r.Notes, "; "), "template rewrote history") {
+			named++
+		}
+	}
+	if named < 3 {
+		t.Errorf("%d windows name the template, want one for nearly each later question", named)
+	}
+}
+
+// TestLiveWrongSettings talks to servers that were started otherwise than assumed: the receipts show the difference, and after three in a row
+// only measured points are trusted, so that from then on the server reuses at least what was predicted.
+func TestLiveWrongSettings(t *testing.T) {
+	for name, o := range map[string]llamatest.Options{
+		"spacing": {Spacing: 2048, UBatch: 512, Checkpoints: 32},
+		"ubatch":  {Spacing: 256, UBatch: 1024, Checkpoints: 32},
+		"count":   {Spacing: 256, UBatch: 512, Checkpoints: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o.Model, o.Context = llamatest.Model{Arch: llamatest.Sliding}, 16384
+			srv := llamatest.Start(t, o)
+			d := newDrive(t, srv, &llamacpp.Options{Rule: &boundary.CheckpointRule{Spacing: 256, Max: 32, Ubatch: 512}}, 6144)
+			d.mayMiss = true
+			d.commit(sakur4.Turn{Role: sakur4.RoleUser, Content: "Find out why the worker pool deadlocks."})
+			d.turn()
+			d.work(120)
+			misses, distrust, later := 0, -1, 0
+			for i, r := range d.windows {
+				if r.Cache.Reused < r.Cache.Predicted {
+					misses++
+					if r.Cache.Cause == "" {
+						t.Errorf("window %d: %d predicted, %d measured, no cause", r.Turn, r.Cache.Predicted, r.Cache.Reused)
+					}
+					if distrust >= 0 {
+						later++
+						t.Errorf("window %d: %d predicted, %d measured after the profile changed at window %d", r.Turn, r.Cache.Predicted, r.Cache.Reused, d.windows[distrust].Turn)
+					}
+				}
+				if distrust < 0 && strings.Contains(strings.Join(r.Notes, "; "), "only measured rewind points") {
+					distrust = i
+				}
+			}
+			if distrust < 0 {
+				t.Errorf("%d misses in %d windows with %d compactions, and the profile never changed", misses, len(d.windows), d.plans)
+			}
+			t.Logf("%d windows, %d compactions, %d misses, profile changed at window %d, %d misses after", len(d.windows), d.plans, misses, distrust+1, later)
+		})
+	}
+}

@@ -178,6 +178,11 @@ const toolList = `[{"type":"function","function":{"name":"read_file","descriptio
 
 func newDrive(t *testing.T, srv *llamatest.Server, o *llamacpp.Options, window int) *drive {
 	t.Helper()
+	return newDriveWith(t, srv, o, &sakur4.Options{Window: window})
+}
+
+func newDriveWith(t *testing.T, srv *llamatest.Server, o *llamacpp.Options, so *sakur4.Options) *drive {
+	t.Helper()
 	if o == nil {
 		o = &llamacpp.Options{}
 	}
@@ -187,7 +192,8 @@ func newDrive(t *testing.T, srv *llamatest.Server, o *llamacpp.Options, window i
 	if err != nil {
 		t.Fatal(err)
 	}
-	eng, err := sakur4.Open(t.Context(), ":memory:", &sakur4.Options{ProjectRoot: t.TempDir(), Backend: client, Window: window})
+	so.ProjectRoot, so.Backend = t.TempDir(), client
+	eng, err := sakur4.Open(t.Context(), ":memory:", so)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"sakur4/boundary"
 	"sakur4/evict"
 	"sakur4/internal/embedded"
+	"sakur4/internal/frame"
 	"sakur4/internal/project"
 	"sakur4/internal/recall"
 	"sakur4/internal/store"
@@ -190,7 +191,7 @@ func Open(ctx context.Context, path string, opts *Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sakur4: project: %w", err)
 	}
-	e.st, err = store.Open(ctx, store.Config{Path: path, Key: o.EncryptionKey, ReadOnly: o.ReadOnly, Now: e.now, Analyze: recall.IndexText})
+	e.st, err = store.Open(ctx, store.Config{Path: path, Key: o.EncryptionKey, ReadOnly: o.ReadOnly, Now: e.now, Analyze: indexText})
 	if err != nil {
 		return nil, wrap(err)
 	}
@@ -204,6 +205,15 @@ func Open(ctx context.Context, path string, opts *Options) (*Engine, error) {
 		}
 	}
 	return e, nil
+}
+
+// indexText gives the terms under which a text is found. What an agent read from memory is framed as our own words: it is not found again,
+// or each recall would quote the one before.
+func indexText(text string) string {
+	if frame.Contains(text) {
+		return ""
+	}
+	return recall.IndexText(text)
 }
 
 // validate returns all violations in one error.

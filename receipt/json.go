@@ -16,6 +16,7 @@ type receiptJSON struct {
 	Compacted    bool      `json:"compacted"`
 	Window       int       `json:"window"`
 	Used         int       `json:"used"`
+	New          int       `json:"new"`
 	Messages     int       `json:"messages"`
 	EscapedMarks int       `json:"escaped_marks"`
 	Parts        []Part    `json:"parts"`
@@ -54,7 +55,7 @@ func (r Receipt) MarshalJSON() ([]byte, error) {
 	c := r.Cache
 	out := receiptJSON{
 		Session: r.Session, ID: r.ID, Turn: r.Turn, Generation: r.Generation, Compacted: r.Compacted, Window: r.Window, Used: r.Used,
-		Messages: r.Messages, EscapedMarks: r.EscapedMarks, Parts: r.Parts, Tokenizer: r.Tokenizer, Backend: r.Backend, Floor: r.Floor, Notes: r.Notes,
+		New: r.New, Messages: r.Messages, EscapedMarks: r.EscapedMarks, Parts: r.Parts, Tokenizer: r.Tokenizer, Backend: r.Backend, Floor: r.Floor, Notes: r.Notes,
 		Cache: cacheJSON{
 			Status: c.Status, Boundary: c.Boundary, Checkpoint: c.Checkpoint, Snap: c.Snap, Predicted: c.Predicted,
 			Cause: c.Cause, Reason: c.Reason, Shifted: c.Shifted,
@@ -87,7 +88,7 @@ func (r *Receipt) UnmarshalJSON(data []byte) error {
 	c := in.Cache
 	out := Receipt{
 		Session: in.Session, ID: in.ID, Turn: in.Turn, Generation: in.Generation, Compacted: in.Compacted, Window: in.Window, Used: in.Used,
-		Messages: in.Messages, EscapedMarks: in.EscapedMarks, Parts: in.Parts, Tokenizer: in.Tokenizer, Backend: in.Backend, Floor: in.Floor, Notes: in.Notes,
+		New: in.New, Messages: in.Messages, EscapedMarks: in.EscapedMarks, Parts: in.Parts, Tokenizer: in.Tokenizer, Backend: in.Backend, Floor: in.Floor, Notes: in.Notes,
 		Cache: Cache{
 			Status: c.Status, Boundary: c.Boundary, Checkpoint: c.Checkpoint, Snap: c.Snap, Predicted: c.Predicted,
 			Cause: c.Cause, Reason: c.Reason, Shifted: c.Shifted,

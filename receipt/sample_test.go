@@ -13,7 +13,7 @@ func sample() receipt.Receipt {
 		receipt.System: 1200, receipt.Tools: 2400, receipt.Pins: 60, receipt.Stubs: 480, receipt.RawHistory: 9000, receipt.TemplateOverhead: 310,
 	}
 	return receipt.Receipt{
-		Session: "s1", ID: "win_7", Turn: 12, Generation: 2, Window: 32768, Used: 13450, Messages: 41, EscapedMarks: 1, Compacted: true,
+		Session: "s1", ID: "win_7", Turn: 12, Generation: 2, Window: 32768, New: 17, Used: 13450, Messages: 41, EscapedMarks: 1, Compacted: true,
 		Parts: receipt.Parts(func(c receipt.Category) int { return tokens[c] }),
 		Cache: receipt.Cache{
 			Status: boundary.StatusPartialReuse, Verdict: boundary.Snapped, Boundary: 12400, Checkpoint: 12288, Snap: 112, Predicted: 12288,

@@ -1,0 +1,63 @@
+package sakur4_test
+
+import (
+	"strings"
+	"testing"
+
+	"sakur4"
+)
+
+// open opens an engine in memory for a test.
+func open(t testing.TB, o *sakur4.Options) *sakur4.Engine {
+	t.Helper()
+	if o == nil {
+		o = &sakur4.Options{}
+	}
+	if o.ProjectRoot == "" && o.Project == "" {
+		o.ProjectRoot = t.TempDir()
+	}
+	eng, err := sakur4.Open(t.Context(), ":memory:", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := eng.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return eng
+}
+
+// TestRecallLeavesOwnWordsOut: what was read from memory is recorded, gives no facts, and is not found again.
+func TestRecallLeavesOwnWordsOut(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	eng := open(t, nil)
+	s := eng.Session("s")
+	commit := func(tn sakur4.Turn) sakur4.Committed {
+		t.Helper()
+		c, err := s.Commit(ctx, tn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	commit(sakur4.Turn{Role: sakur4.RoleUser, Content: "Why does the worker pool deadlock?"})
+	for range 3 {
+		hits, err := eng.Recall(ctx, sakur4.Query{Text: "worker pool deadlock"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(hits.Items) != 1 || hits.Items[0].Text != "Why does the worker pool deadlock?" {
+			t.Fatalf("Recall = %+v, want the user's turn alone", hits.Items)
+		}
+		commit(sakur4.Turn{Role: sakur4.RoleAssistant, ToolCalls: []sakur4.ToolCall{{ID: "r", Name: "memory_recall", Arguments: `{"id": "7"}`}}})
+		c := commit(sakur4.Turn{Role: sakur4.RoleTool, ToolCallID: "r", Content: hits.String()})
+		if len(c.Facts) != 0 || c.Parser != "" {
+			t.Fatalf("recalled text gave facts: %+v", c)
+		}
+		if !strings.Contains(hits.String(), hits.Items[0].ID) {
+			t.Fatalf("Hits.String() names no id:\n%s", hits)
+		}
+	}
+}
