@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/ncruces/go-sqlite3"
@@ -37,9 +38,8 @@ var episodeTrack = track{
 	terms:    "episode_terms",
 	postings: "episode_postings",
 	pending: `
-SELECT e.seq, e.seq, p.num, e.tool_name, e.calls, e.content, '', e.project_id
+SELECT e.seq, e.seq, (SELECT p.num FROM project p WHERE p.project_id = e.project_id), e.tool_name, e.calls, e.content, '', e.project_id
 FROM episodic_stream e
-JOIN project p ON p.project_id = e.project_id
 WHERE e.seq > ?
 ORDER BY e.seq`,
 }
@@ -52,9 +52,9 @@ var factTrack = track{
 	terms:    "fact_terms",
 	postings: "fact_postings",
 	pending: `
-SELECT f.revision, f.num, p.num, f.qualified_name, '', substr(f.value, 1, 4096), f.file_path, f.project_id
+SELECT f.revision, f.num, (SELECT p.num FROM project p WHERE p.project_id = f.project_id), f.qualified_name, '', substr(f.value, 1, 4096),
+  f.file_path, f.project_id
 FROM symbolic_fact f
-JOIN project p ON p.project_id = f.project_id
 WHERE f.revision > ?
 ORDER BY f.revision`,
 }
@@ -264,12 +264,44 @@ SET docs = docs + excluded.docs, terms = terms + excluded.terms`, t.name, projec
 	return err
 }
 
-// errContended says that somebody else holds the writer.
-var errContended = errors.New("the writer is in use")
+// errContended says that a write is running.
+var errContended = errors.New("a write is running")
 
-// drain brings both indexes up to the watermark's end, batch by batch. The text is analysed before the writer is taken. Without wait it
-// gives up with errContended rather than stand in a queue: a search inside a write would wait for itself.
+// politeness is how often one who must not wait for a running write looks whether there is one.
+const politeness = 200 * time.Microsecond
+
+// acquire takes a semaphore. Without wait it gives up with errContended when a write is running rather than stand in the queue behind it:
+// a search inside that write would wait for itself. A batch of the index it waits for in any case.
+func (s *Store) acquire(ctx context.Context, semaphore chan struct{}, wait bool) error {
+	var look <-chan time.Time
+	for {
+		select {
+		case semaphore <- struct{}{}:
+			return nil
+		default:
+		}
+		if !wait {
+			if s.writing.Load() {
+				return errContended
+			}
+			look = time.After(politeness)
+		}
+		select {
+		case semaphore <- struct{}{}:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-look:
+		}
+	}
+}
+
+// drain brings both indexes up to date, batch by batch. The text is analysed before the writer is taken. wait is as for acquire.
 func (s *Store) drain(ctx context.Context, wait bool) error {
+	if err := s.acquire(ctx, s.draining, wait); err != nil {
+		return err
+	}
+	defer func() { <-s.draining }()
 	s.unindexed.Store(0)
 	for _, t := range [...]track{episodeTrack, factTrack} {
 		for {
@@ -293,16 +325,8 @@ func (s *Store) drain(ctx context.Context, wait bool) error {
 }
 
 func (s *Store) writeBatch(ctx context.Context, t track, b batch, wait bool) error {
-	if wait {
-		if err := s.lockWriter(ctx); err != nil {
-			return err
-		}
-	} else {
-		select {
-		case s.writer <- struct{}{}:
-		default:
-			return errContended
-		}
+	if err := s.acquire(ctx, s.writer, wait); err != nil {
+		return err
 	}
 	defer s.unlockWriter()
 	if s.indexer == nil {

@@ -76,7 +76,7 @@ func open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.Path == "" {
 		return nil, errors.New("no path")
 	}
-	s := &Store{cfg: cfg, writer: make(chan struct{}, 1), wake: make(chan struct{}, 1), stopped: make(chan struct{})}
+	s := &Store{cfg: cfg, writer: make(chan struct{}, 1), draining: make(chan struct{}, 1), wake: make(chan struct{}, 1), stopped: make(chan struct{})}
 	s.idle.L = &s.mu
 	created, err := s.locate()
 	if err != nil {

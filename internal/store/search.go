@@ -140,7 +140,7 @@ func (s *searcher) run(terms []string) ([]Scored, error) {
 		return nil, err
 	}
 	s.project = num
-	if err := s.measure(); err != nil {
+	if err := s.measure(terms); err != nil {
 		return nil, err
 	}
 	if s.documents == 0 {
@@ -170,8 +170,8 @@ func (s *searcher) run(terms []string) ([]Scored, error) {
 	return s.rank(list, weights)
 }
 
-// measure counts the project's documents and terms, indexed or not.
-func (s *searcher) measure() error {
+// measure counts the project's documents and terms, indexed or not, and the asked terms of those that are not.
+func (s *searcher) measure(asked []string) error {
 	var docs, terms int64
 	err := s.conn.each(`
 SELECT docs, terms
@@ -201,9 +201,11 @@ WHERE name = ? AND project_num = ?`, []any{s.track.name, s.project}, func(row *s
 		}
 		for _, document := range row.documents {
 			docs, terms = docs+1, terms+int64(len(document))
-			counts := make(map[string]int, len(document))
+			counts := map[string]int{}
 			for _, term := range document {
-				counts[term]++
+				if _, wanted := slices.BinarySearch(asked, term); wanted {
+					counts[term]++
+				}
 			}
 			s.pending = append(s.pending, pendingDocument{row: row.row, length: len(document), counts: counts})
 		}

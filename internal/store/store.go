@@ -25,6 +25,9 @@ type Store struct {
 	writer  chan struct{}
 	wconn   *conn
 	indexer *conn
+	writing atomic.Bool // a Write holds writer, not a batch of the index
+	// draining is held by whoever fills the index, and taken before writer.
+	draining chan struct{}
 
 	mu      sync.Mutex // guards the fields below
 	idle    sync.Cond  // signalled when active falls to 0
@@ -112,7 +115,11 @@ func (s *Store) Write(ctx context.Context, f func(*Tx) error) error {
 	if err := s.lockWriter(ctx); err != nil {
 		return fail(ctx, err, "write")
 	}
-	defer s.unlockWriter()
+	s.writing.Store(true)
+	defer func() {
+		s.writing.Store(false)
+		s.unlockWriter()
+	}()
 	if s.wconn == nil {
 		c, err := s.dial(ctx)
 		if err != nil {
@@ -145,19 +152,7 @@ func (s *Store) Write(ctx context.Context, f func(*Tx) error) error {
 	return err
 }
 
-func (s *Store) lockWriter(ctx context.Context) error {
-	select {
-	case s.writer <- struct{}{}:
-		return nil
-	default:
-	}
-	select {
-	case s.writer <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
+func (s *Store) lockWriter(ctx context.Context) error { return s.acquire(ctx, s.writer, true) }
 
 func (s *Store) unlockWriter() { <-s.writer }
 
