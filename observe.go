@@ -98,18 +98,13 @@ func (s *Session) measured(r *receipt.Receipt, u Usage, l *live) {
 	c.Measured = true
 	c.Reused = min(*u.CachedTokens, prompt)
 	c.Prefilled = prompt - c.Reused
-	held := r.Turn > 1
-	switch {
-	case c.Reused > templateStart:
-		c.Status = boundary.StatusPartialReuse
-	case !held, c.Predicted > templateStart:
-		c.Status = boundary.StatusCold
-	default:
-		c.Status = boundary.StatusFullRePrefill
-	}
+	// A slot that gives nothing of what was expected of it does not hold this session any more.
+	held := r.Turn > 1 && (c.Reused > templateStart || c.Predicted <= templateStart)
+	c.Status = boundary.StatusOf(&c.Reused, held, false, templateStart)
 	var m boundary.Mismatch
 	if l != nil && l.cache != nil {
 		m = l.cache.Observe(c.Predicted, c.Reused)
+		l.cache.GeneratedCount(max(u.CompletionTokens-1, 0)) // the last token of a reply is sampled and never evaluated
 		state := l.cache.State()
 		l.Cache = &state
 	}
