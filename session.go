@@ -33,15 +33,16 @@ func (s *Session) ID() string { return s.id }
 
 // renderState is the stored part of a session's rendering: with the decisions it gives the same bytes in any later process.
 type renderState struct {
-	// Head as it was sent, with the pins in it.
-	System string          `json:"system"`
-	Tools  json.RawMessage `json:"tools,omitempty"`
-	Pins   []pin.Pin       `json:"pins,omitempty"`
+	// Head as it was sent, with the pins in it. The tools are kept as bytes: encoded as JSON inside JSON they would come back in other ones,
+	// and every restart would look like a changed head.
+	System string    `json:"system"`
+	Tools  []byte    `json:"tools,omitempty"`
+	Pins   []pin.Pin `json:"pins,omitempty"`
 	// The template profile that the decisions were taken under.
-	Controls     []string        `json:"controls,omitempty"`
-	NoSystemRole bool            `json:"no_system_role,omitempty"`
-	Reasoning    bool            `json:"reasoning,omitempty"`
-	Kwargs       json.RawMessage `json:"kwargs,omitempty"`
+	Controls     []string `json:"controls,omitempty"`
+	NoSystemRole bool     `json:"no_system_role,omitempty"`
+	Reasoning    bool     `json:"reasoning,omitempty"`
+	Kwargs       []byte   `json:"kwargs,omitempty"`
 	// Covered is the Seq of the last episode that was taken into the chat, SentSeq that of the last one that stood in a prompt.
 	Covered int64 `json:"covered"`
 	SentSeq int64 `json:"sent_seq"`
@@ -83,7 +84,9 @@ type live struct {
 	fallback   string // why the local counter counts, "" if the backend does
 	counted    *prompt.State
 	items      []prompt.Item
-	keep       int // items that are as they were counted
+	keep       int            // items that are as they were counted
+	valid      turn.Validator // of the items
+	out        []Message      // the items as the caller sees them
 
 	cache   *boundary.Cache
 	header  []int32 // tokens that open a user message

@@ -30,18 +30,23 @@ func (s *Session) Window(ctx context.Context, head Head) (*Window, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w, err := s.next(ctx, head)
+	w, err := s.next(ctx, head, nil)
+	if down := failedCount(ctx, err); down != nil {
+		s.live = nil
+		w, err = s.next(ctx, head, down)
+	}
 	if err != nil && !errors.Is(err, ErrPending) && !errors.Is(err, ErrNoTurn) {
 		s.live = nil // whatever was changed in memory is not in the store
 	}
 	return w, err
 }
 
-func (s *Session) next(ctx context.Context, head Head) (*Window, error) {
+// next makes the next prompt, counting locally where down says why the backend cannot.
+func (s *Session) next(ctx context.Context, head Head, down error) (*Window, error) {
 	if err := head.validate(); err != nil {
 		return nil, err
 	}
-	backend, profile, fallback := s.e.server(ctx)
+	backend, profile, fallback := s.server(ctx, down)
 	l, pins, notes, err := s.load(ctx, false, profile)
 	if err != nil {
 		return nil, err
@@ -90,7 +95,7 @@ func (s *Session) next(ctx context.Context, head Head) (*Window, error) {
 			c = nil
 		}
 	}
-	if err := turn.Validate(l.messages()); err != nil {
+	if err := l.validate(); err != nil {
 		return nil, fmt.Errorf("sakur4: internal error: %w", err)
 	}
 	w := &Window{ID: WindowID(s.e.id("win"))}
@@ -106,10 +111,9 @@ func (s *Session) next(ctx context.Context, head Head) (*Window, error) {
 	return w.copy(), nil
 }
 
-// copy keeps a caller's changes away from the value that is returned again.
+// copy keeps a caller's changes of the fields away from the value that is returned again.
 func (w *Window) copy() *Window {
 	c := *w
-	c.Messages = slices.Clone(w.Messages)
 	return &c
 }
 
@@ -139,20 +143,21 @@ func (s *Session) again(ctx context.Context, l *live, backend boundary.Backend, 
 	if err != nil {
 		return nil, err
 	}
-	l.window = &Window{ID: l.Window, Messages: l.outer(), Hints: l.hints(), Receipt: r.Receipt}
+	l.window = &Window{ID: l.Window, Messages: l.messages(), Hints: l.hints(), Receipt: r.Receipt}
 	return l.window.copy(), nil
 }
 
 // setHead takes the agent's head. The head that was sent stays as it is unless the agent's own part of it has changed, which breaks the
 // prefix at its first token whatever we do.
 func (l *live) setHead(h Head, pins []pin.Pin) bool {
-	if l.Turn > 0 && l.System == h.System && bytes.Equal(l.Tools, h.Tools) {
+	system := turn.Sent(h.System)
+	if l.Turn > 0 && l.System == system && bytes.Equal(l.Tools, h.Tools) {
 		return false
 	}
 	if l.Turn > 0 {
 		l.notes = append(l.notes, "head changed")
 	}
-	l.System, l.Tools, l.Pins = h.System, slices.Clone(h.Tools), slices.Clone(pins)
+	l.System, l.Tools, l.Pins = system, slices.Clone(h.Tools), slices.Clone(pins)
 	l.keep = 0
 	return true
 }
@@ -247,7 +252,12 @@ func (l *live) compose() {
 	head := l.headItem()
 	h := l.headItems()
 	items := l.items[:min(l.keep, len(l.items), len(l.chat.Entries)+h)]
-	items = slices.Clip(items)
+	if len(items) < len(l.items) {
+		// Something that was sent has changed: callers may still hold the messages in front of it.
+		items = slices.Clip(items)
+		l.valid = turn.Validator{}
+		l.out = slices.Clone(l.out[:min(len(items), len(l.out))])
+	}
 	for i := len(items); i < len(l.chat.Entries)+h; i++ {
 		if i < h {
 			items = append(items, head)
@@ -274,51 +284,66 @@ func (l *live) headItem() prompt.Item {
 			it.Pieces = append(it.Pieces, turn.Piece{Category: cat, Bytes: len(text)})
 		}
 	}
-	add(receipt.System, turn.Sent(l.System))
+	add(receipt.System, l.System)
 	if block := pin.Block(l.Pins); block != "" {
 		add(receipt.Pins, turn.PinBlock(block, l.System != ""))
 	}
 	return it
 }
 
-func (l *live) messages() []turn.Message {
-	out := make([]turn.Message, len(l.items))
-	for i, it := range l.items {
-		out[i] = it.Message
+// validate runs our own validator over what it has not seen of the prompt.
+func (l *live) validate() error {
+	for _, it := range l.items[l.valid.Read():] {
+		if err := l.valid.Add(it.Message); err != nil {
+			return err
+		}
 	}
-	return out
+	return l.valid.End()
 }
 
-func (l *live) outer() []Message {
-	out := make([]Message, len(l.items))
-	for i, it := range l.items {
-		out[i] = outer(it.Message)
+// messages returns the prompt as the caller sees it. Later prompts share its front.
+func (l *live) messages() []Message {
+	for _, it := range l.items[len(l.out):] {
+		l.out = append(l.out, outer(it.Message))
 	}
-	return out
+	return slices.Clip(l.out)
 }
 
 func (l *live) hints() Hints {
 	return Hints{CachePrompt: true, IDSlot: l.profile.Slot, TemplateKwargs: l.Kwargs}
 }
 
-// measure counts the prompt, on the backend or, where it does not answer, locally.
+// measure counts the prompt.
 func (s *Session) measure(ctx context.Context, l *live, backend boundary.Backend, profile boundary.Profile, fallback string) error {
 	if l.counter == nil || l.counterKey != counterKey(profile, fallback, l) {
 		l.useCounter(backend, profile, fallback)
 	}
-	err := l.count(ctx)
-	if err == nil || ctx.Err() != nil || l.fallback != "" {
-		return err
-	}
-	s.e.log.WarnContext(ctx, "backend failed to count; counting locally", "error", err)
-	s.e.forget()
-	local, lerr := s.e.local.Profile(ctx)
-	if lerr != nil {
-		return lerr
-	}
-	local.Geometry, local.Rule, local.Name, local.Slot = profile.Geometry, profile.Rule, profile.Name, profile.Slot
-	l.useCounter(s.e.local, local, oneLine(err.Error()))
 	return l.count(ctx)
+}
+
+// countError is a failure of the backend to count. The prompt is begun again with the local counter, since two counters must not have a part in
+// one plan.
+type countError struct{ error }
+
+func (e *countError) Unwrap() error { return e.error }
+
+// failedCount returns why the backend could not count, nil where err is anything else.
+func failedCount(ctx context.Context, err error) error {
+	var c *countError
+	if errors.As(err, &c) && ctx.Err() == nil {
+		return c.error
+	}
+	return nil
+}
+
+// server returns what counts: the engine's server, or the local counter where down says why that one cannot.
+func (s *Session) server(ctx context.Context, down error) (boundary.Backend, boundary.Profile, string) {
+	if down == nil {
+		return s.e.server(ctx)
+	}
+	s.e.log.WarnContext(ctx, "backend failed to count; counting locally", "error", down)
+	s.e.forget()
+	return s.e.without(ctx, boundary.Profile{}, down)
 }
 
 // forget has the backend asked for its profile again before it is used next: it may come back as another one.
@@ -351,7 +376,7 @@ func (l *live) count(ctx context.Context) error {
 	l.compose()
 	st, err := l.counter.Count(ctx, l.counted, l.keep, l.items)
 	if err != nil {
-		return err
+		return &countError{err}
 	}
 	l.counted, l.keep = st, len(l.items)
 	if l.cache != nil {
@@ -359,7 +384,7 @@ func (l *live) count(ctx context.Context) error {
 	}
 	if l.profile.Template.UserHeader != "" {
 		if l.header, err = l.counter.Tokens(ctx, l.profile.Template.UserHeader); err != nil {
-			return err
+			return &countError{err}
 		}
 	}
 	return l.restoreCache(ctx)
@@ -373,7 +398,7 @@ func (l *live) restoreCache(ctx context.Context) error {
 	}
 	sent, err := l.counter.Count(ctx, nil, 0, l.items[:min(l.Sent+l.headItems(), len(l.items))])
 	if err != nil {
-		return err
+		return &countError{err}
 	}
 	c := boundary.RestoreCache(l.profile, *l.Cache)
 	if c.Hold(sent.Prompt()) == nil {
@@ -479,7 +504,7 @@ func (s *Session) finish(l *live, w *Window, window int, p prediction, why strin
 	if l.fallback != "" {
 		r.Notes = append(r.Notes, "counted locally: "+l.fallback)
 	}
-	w.Messages, w.Hints, w.Receipt = l.outer(), l.hints(), r
+	w.Messages, w.Hints, w.Receipt = l.messages(), l.hints(), r
 }
 
 // newTokens counts what has never stood in a prompt of the session: episodes with their template overhead, and the head once. Notes and stubs

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"slices"
 	"strings"
 	"sync"
 )
@@ -33,24 +34,29 @@ type vocabulary struct {
 
 // segments calls yield for each stretch of ordinary text and each control token of text, with its place.
 func segments(text string, yield func(at, end, control int)) {
+	controls := controlTexts()
 	at := 0
-	for at < len(text) {
-		next, which := -1, -1
-		for i, c := range controlTexts() {
-			if k := strings.Index(text[at:], c); k >= 0 && (next < 0 || k < next) {
-				next, which = k, i
-			}
+	for i := 0; i < len(text); {
+		// All control texts begin with the same character, so that one scan finds them all.
+		k := strings.IndexByte(text[i:], controls[0][0])
+		if k < 0 {
+			break
 		}
-		if next < 0 {
-			yield(at, len(text), -1)
-			return
+		i += k
+		which := slices.IndexFunc(controls, func(c string) bool { return strings.HasPrefix(text[i:], c) })
+		if which < 0 {
+			i++
+			continue
 		}
-		if next > 0 {
-			yield(at, at+next, -1)
+		if i > at {
+			yield(at, i, -1)
 		}
-		end := at + next + len(controlTexts()[which])
-		yield(at+next, end, which)
-		at = end
+		at = i + len(controls[which])
+		yield(i, at, which)
+		i = at
+	}
+	if at < len(text) {
+		yield(at, len(text), -1)
 	}
 }
 

@@ -35,8 +35,8 @@ type State struct {
 	// IDs are the tokens of the messages, Gen those of the header of the reply.
 	IDs, Gen []int32
 	// Full says that the whole prompt was rendered for this count, not only what is new.
-	Full bool
-	// merged: the header is not parted from the text by a control token; then IDs holds both and Gen is empty.
+	Full  bool
+	sum   [receipt.TemplateOverhead + 1]int // of Counts
 	items int
 	last  episode.Role
 }
@@ -52,12 +52,7 @@ func (s *State) Prompt() []int32 {
 
 // Parts returns the tokens of each category over the whole prompt.
 func (s *State) Parts() []receipt.Part {
-	var sum [receipt.TemplateOverhead + 1]int
-	for _, c := range s.Counts {
-		for i, n := range c.Parts {
-			sum[i] += n
-		}
-	}
+	sum := s.sum
 	sum[receipt.TemplateOverhead] += len(s.Gen)
 	return receipt.Parts(func(c receipt.Category) int { return sum[c] })
 }
@@ -173,6 +168,7 @@ func (c *Counter) full(ctx context.Context, items []Item) (*State, error) {
 	}
 	s.IDs = ids
 	s.Counts = assign(ends, layout(text, skeleton, items, c.controls, c.toolsText), len(items))
+	s.add(s.Counts)
 	if gen != "" {
 		if s.Gen, err = c.b.Tokens(ctx, gen); err != nil {
 			return nil, err
@@ -226,9 +222,18 @@ func (c *Counter) extend(ctx context.Context, prev *State, add []Item, k class) 
 		return nil, false, err
 	}
 	counts := assign(ends, layout(text, skeleton, add, c.controls, ""), len(add))
-	// Appending may write behind the elements of prev, which no State looks at: each keeps its own length, and chats only grow from the newest.
-	return &State{Counts: append(slices.Clip(prev.Counts), counts...), IDs: append(slices.Clip(prev.IDs), ids...), Gen: gen,
-		items: prev.items + len(add), last: last}, true, nil
+	// Appending may write behind the elements of prev, which it does not look at: only the newest state of a session is ever extended.
+	s = &State{Counts: append(prev.Counts, counts...), IDs: append(prev.IDs, ids...), Gen: gen, sum: prev.sum, items: prev.items + len(add), last: last}
+	s.add(counts)
+	return s, true, nil
+}
+
+func (s *State) add(counts []Count) {
+	for _, c := range counts {
+		for i, n := range c.Parts {
+			s.sum[i] += n
+		}
+	}
 }
 
 func (c *Counter) startsWithControl(text string) bool {
