@@ -17,8 +17,8 @@ import (
 
 // agent is one run over one session.
 type agent struct {
-	cfg   config
-	io    streams
+	cfg config
+	streams
 	eng   *sakur4.Engine
 	ses   *sakur4.Session
 	chat  boundary.Chatter
@@ -34,8 +34,8 @@ const system = `You are a careful engineer working in one folder. Use the tools 
 Earlier turns may have left this prompt; they are stored whole: memory_recall finds them by their words, memory_episode returns one by its id.`
 
 // open opens the store, the root and the server.
-func open(ctx context.Context, cfg config, io streams) (_ *agent, err error) {
-	a := &agent{cfg: cfg, io: io}
+func open(ctx context.Context, cfg config, std streams) (_ *agent, err error) {
+	a := &agent{cfg: cfg, streams: std}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.close())

@@ -29,11 +29,11 @@ func command(name string) func(context.Context, config, streams) error {
 
 // reading makes a command of a method that only reads.
 func reading(show func(*agent, context.Context) error) func(context.Context, config, streams) error {
-	return func(ctx context.Context, cfg config, io streams) error {
+	return func(ctx context.Context, cfg config, std streams) error {
 		if _, err := os.Stat(cfg.db); errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("there is no store %s", cfg.db) // opening it would create one
 		}
-		a, err := open(ctx, cfg, io)
+		a, err := open(ctx, cfg, std)
 		if err != nil {
 			return err
 		}
@@ -44,9 +44,9 @@ func reading(show func(*agent, context.Context) error) func(context.Context, con
 // say writes v as a line of JSON, or the text.
 func (a *agent) say(v any, format string, args ...any) error {
 	if a.cfg.json {
-		return writeJSON(a.io.out, v)
+		return writeJSON(a.out, v)
 	}
-	_, err := fmt.Fprintf(a.io.out, format+"\n", args...)
+	_, err := fmt.Fprintf(a.out, format+"\n", args...)
 	return err
 }
 
@@ -187,14 +187,14 @@ func (a *agent) showRecall(ctx context.Context) error {
 		return err
 	}
 	if a.cfg.json {
-		return writeJSON(a.io.out, hits)
+		return writeJSON(a.out, hits)
 	}
 	for _, h := range hits.Items {
 		mark := ""
 		if h.Stale {
 			mark = fmt.Sprintf(" [STALE] now: %q", clip(h.Current, previewBytes))
 		}
-		fmt.Fprintf(a.io.out, "%s  %-7s %.4f  %q%s  %v\n", h.ID, h.Kind, h.Score, clip(h.Text, previewBytes), mark, h.Reasons)
+		fmt.Fprintf(a.out, "%s  %-7s %.4f  %q%s  %v\n", h.ID, h.Kind, h.Score, clip(h.Text, previewBytes), mark, h.Reasons)
 	}
 	return nil
 }

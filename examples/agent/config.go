@@ -38,7 +38,7 @@ type config struct {
 	fields                                 json.RawMessage
 	words                                  string // what follows the flags
 
-	// The window of a test's own observer; nil outside tests.
+	// seen is told of every recorded turn ("ack"), every prompt ("window") and every piece of a reply ("delta"); nil outside tests.
 	seen func(kind, text string)
 }
 

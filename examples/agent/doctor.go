@@ -20,7 +20,7 @@ type finding struct {
 }
 
 // doctor looks at everything that a run needs, and goes on after a problem.
-func doctor(ctx context.Context, cfg config, io streams) error {
+func doctor(ctx context.Context, cfg config, std streams) error {
 	// What is not named is looked for where it usually is.
 	if cfg.policy == "" {
 		cfg.policy = policyModel
@@ -38,7 +38,7 @@ func doctor(ctx context.Context, cfg config, io streams) error {
 			ok("server", "none was named and none answers at %s: the embedded simulator is used; start llama-server or pass -llama for a real one", url)
 		}
 	}
-	a, err := open(ctx, cfg, io)
+	a, err := open(ctx, cfg, std)
 	switch {
 	case errors.Is(err, sakur4.ErrWrongKey), errors.Is(err, sakur4.ErrCorrupt), errors.Is(err, sakur4.ErrUnsupported):
 		problem("store", "pass another file with -db; agent verify lists the damage", "%v", err)
@@ -61,7 +61,7 @@ func doctor(ctx context.Context, cfg config, io streams) error {
 			problems++
 		}
 		if cfg.json {
-			if err := writeJSON(io.out, f); err != nil {
+			if err := writeJSON(std.out, f); err != nil {
 				return err
 			}
 			continue
@@ -70,7 +70,7 @@ func doctor(ctx context.Context, cfg config, io streams) error {
 		if !f.OK {
 			mark, remedy = "problem", "\n         remedy: "+f.Remedy
 		}
-		if _, err := fmt.Fprintf(io.out, "%s  %-9s %s%s\n", mark, f.Part, f.Detail, remedy); err != nil {
+		if _, err := fmt.Fprintf(std.out, "%s  %-9s %s%s\n", mark, f.Part, f.Detail, remedy); err != nil {
 			return err
 		}
 	}
@@ -140,7 +140,13 @@ func (a *agent) examineCounts(ctx context.Context, p boundary.Profile, ok func(p
 	}
 	var reply boundary.ChatReply
 	if err == nil {
-		reply, err = a.chat.Chat(ctx, boundary.ChatRequest{Messages: messages, Tools: a.head.Tools, Fields: json.RawMessage(`{"cache_prompt":true}`), MaxTokens: 1}, nil)
+		slot, free := a.freeSlot(ctx)
+		if !free {
+			// The smallest request would take a slot from a session, which would then be processed again as a whole.
+			ok("tokenizer", "%s; %d tokens of a small prompt, not compared with a reply: every slot holds a prompt", p.Tokenizer, len(ids))
+			return
+		}
+		reply, err = a.chat.Chat(ctx, boundary.ChatRequest{Messages: messages, Tools: a.head.Tools, Fields: slot, MaxTokens: 1}, nil)
 	}
 	switch {
 	case err != nil:
@@ -154,6 +160,24 @@ func (a *agent) examineCounts(ctx context.Context, p boundary.Profile, ok func(p
 	default:
 		ok("tokenizer", "%s; both count %d tokens of a small prompt", p.Tokenizer, len(ids))
 	}
+}
+
+// freeSlot returns the request field that names a slot which holds nothing. A server that tells nothing of its slots is left to choose.
+func (a *agent) freeSlot(ctx context.Context) (field json.RawMessage, free bool) {
+	client, is := a.chat.(*llamacpp.Client)
+	if !is {
+		return nil, true
+	}
+	slots, err := client.Slots(ctx)
+	if err != nil {
+		return nil, true
+	}
+	for _, s := range slots {
+		if s.PromptTokens == 0 && !s.Processing {
+			return json.RawMessage(fmt.Sprintf(`{"id_slot":%d}`, s.ID)), true
+		}
+	}
+	return nil, false
 }
 
 func or(s, other string) string {

@@ -121,6 +121,10 @@ func TestCommandsNeedLeave(t *testing.T) {
 	if got != "config.json\nexit status 3" {
 		t.Errorf("run_command = %q, want the output and the status", got)
 	}
+	got = a.call(t.Context(), sakur4.ToolCall{Name: "run_command", Arguments: `{"command":"head -c 20000000 /dev/zero | tr '\\0' x"}`})
+	if len(got) > maxFileBytes+100 || !strings.HasSuffix(got, "x\nexit status 0") {
+		t.Errorf("run_command of 20 MB gave %d bytes, want at most %d and the status", len(got), maxFileBytes+100)
+	}
 }
 
 // TestOwnWordsProveNothing holds the memory tools to the rule that what they return is no new fact, also where it quotes one.

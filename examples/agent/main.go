@@ -20,34 +20,34 @@ func main() {
 }
 
 // run is the program: 0 is success, 1 a failure or a promise that did not hold, 2 wrong usage.
-func run(ctx context.Context, args []string, io streams) int {
+func run(ctx context.Context, args []string, std streams) int {
 	name := ""
 	if len(args) > 0 && command(args[0]) != nil {
 		name, args = args[0], args[1:]
 	}
-	cfg, err := parseFlags(name, args, io.err)
+	cfg, err := parseFlags(name, args, std.err)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err != nil:
-		fmt.Fprintln(io.err, "agent:", err)
+		fmt.Fprintln(std.err, "agent:", err)
 		return 2
 	}
 	if name != "" {
-		err = command(name)(ctx, cfg, io)
+		err = command(name)(ctx, cfg, std)
 	} else {
-		err = work(ctx, cfg, io)
+		err = work(ctx, cfg, std)
 	}
 	if err != nil {
-		fmt.Fprintln(io.err, "agent:", err)
+		fmt.Fprintln(std.err, "agent:", err)
 		return 1
 	}
 	return 0
 }
 
 // work runs the policy over a session, and fails where a promise did not hold.
-func work(ctx context.Context, cfg config, io streams) error {
-	a, err := open(ctx, cfg, io)
+func work(ctx context.Context, cfg config, std streams) error {
+	a, err := open(ctx, cfg, std)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) != "" {
 		os.Exit(child())
 	}
+	// A server that the developer uses is none of the tests' business.
+	_ = os.Unsetenv("SAKUR4_LLAMA_URL")
 	os.Exit(m.Run())
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os/exec"
 	"strings"
 	"time"
 
@@ -106,33 +105,4 @@ func (a *agent) status(ctx context.Context, args json.RawMessage) (string, error
 	}
 	st, err := a.eng.Status(ctx)
 	return recalled("status", st.String()), err
-}
-
-// The bounds of a command.
-const (
-	commandTimeout = 2 * time.Minute
-	killDelay      = 5 * time.Second
-)
-
-// runCommand is not confined: that is what -allow-exec allows.
-func (a *agent) runCommand(ctx context.Context, args json.RawMessage) (string, error) {
-	var in struct {
-		Command string `json:"command"`
-	}
-	if err := decode(args, &in); err != nil {
-		return "", err
-	}
-	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-c", in.Command)
-	cmd.Dir = a.cfg.root
-	cmd.WaitDelay = killDelay
-	out, err := cmd.CombinedOutput()
-	if cmd.ProcessState == nil {
-		return "", err
-	}
-	if ctx.Err() != nil {
-		return string(out) + "\n" + ctx.Err().Error(), nil
-	}
-	return fmt.Sprintf("%s\nexit status %d", strings.TrimRight(string(out), "\n"), cmd.ProcessState.ExitCode()), nil
 }

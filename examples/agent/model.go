@@ -144,7 +144,7 @@ func (a *agent) interrupted(ctx context.Context, reply boundary.ChatReply) error
 // stream shows a piece of the reply.
 func (a *agent) stream(d boundary.ChatDelta) {
 	if !a.cfg.json {
-		io.WriteString(a.io.out, d.Content)
+		io.WriteString(a.out, d.Content)
 	}
 	if a.cfg.seen != nil {
 		a.cfg.seen("delta", d.Content)
@@ -157,9 +157,9 @@ func (a *agent) endStream(reply boundary.ChatReply) {
 		return
 	}
 	if reply.Content != "" && !strings.HasSuffix(reply.Content, "\n") {
-		fmt.Fprintln(a.io.out)
+		fmt.Fprintln(a.out)
 	}
 	for _, c := range reply.ToolCalls {
-		fmt.Fprintf(a.io.out, "→ %s %s\n", c.Name, clip(c.Arguments, 200))
+		fmt.Fprintf(a.out, "→ %s %s\n", c.Name, clip(c.Arguments, 200))
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sakur4/boundary/llamacpp"
 )
 
 // fakeServer answers streamed chats with replies of the test's choice and knows nothing else: prompts are then counted locally.
@@ -107,6 +109,27 @@ func TestModelWorks(t *testing.T) {
 		if !strings.Contains(m[3+i].text(), want) {
 			t.Errorf("result %d = %q, want %q in it", i, m[3+i].text(), want)
 		}
+	}
+}
+
+// TestModelJSON holds a run with -json to one object a line, with what the model said.
+func TestModelJSON(t *testing.T) {
+	t.Parallel()
+	f := fake(t, func(n int) []string {
+		if n == 0 {
+			return []string{text("I look."), calls([2]string{"list_files", `{}`}), stop}
+		}
+		return []string{text("A sample."), stop}
+	})
+	lines, sum := jsonRun(t, "-llama", f.URL, "-task", "What is this?", "-root", tree(t, 1))
+	if len(lines) != 2 || lines[0].Said != "I look." || lines[1].Said != "A sample." {
+		t.Fatalf("turns = %+v, want two with their words", lines)
+	}
+	if diff := cmp.Diff([]string{"list_files {}"}, lines[0].Calls); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+	if lines[0].Prompt != nil || lines[0].Cached != nil || sum.Prompt != 0 {
+		t.Errorf("turn = %+v: the server reported no counts, want null", lines[0])
 	}
 }
 
@@ -279,6 +302,29 @@ func TestInterruptedTools(t *testing.T) {
 	last := f.seen()[1].Messages
 	if got := last[len(last)-1].text(); !strings.Contains(got, "interrupted") {
 		t.Errorf("last result = %q, want that the user interrupted", got)
+	}
+}
+
+// TestAnswers holds the look for a server that was not named to what only a llama.cpp server says.
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		body string
+		want bool
+	}{{`{"build_info":"b1-x","total_slots":1}`, true}, {`{"total_slots":1}`, false}, {`<html>`, false}, {`{}`, false}} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/props" {
+				fmt.Fprint(w, c.body)
+			}
+		}))
+		client, err := llamacpp.New(s.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := answers(t.Context(), client); got != c.want {
+			t.Errorf("answers(a server whose props are %s) = %t, want %t", c.body, got, c.want)
+		}
+		s.Close()
 	}
 }
 

@@ -26,7 +26,7 @@ func (a *agent) converse(ctx context.Context) error {
 			return err
 		}
 	}
-	lines := bufio.NewScanner(a.io.in)
+	lines := bufio.NewScanner(a.in)
 	lines.Buffer(nil, maxTask)
 	for a.prompt(); lines.Scan(); a.prompt() {
 		task := strings.TrimSpace(lines.Text())
@@ -47,7 +47,7 @@ func (a *agent) converse(ctx context.Context) error {
 func (a *agent) goesOn(ctx context.Context, err error) error {
 	for _, known := range []error{errInterrupted, errTurnLimit, errRepeats, errSaidNothing} {
 		if errors.Is(err, known) && ctx.Err() == nil {
-			fmt.Fprintln(a.io.err, "agent:", err)
+			fmt.Fprintln(a.err, "agent:", err)
 			return nil
 		}
 	}
@@ -56,7 +56,7 @@ func (a *agent) goesOn(ctx context.Context, err error) error {
 
 func (a *agent) prompt() {
 	if !a.cfg.json {
-		fmt.Fprint(a.io.out, "\n> ")
+		fmt.Fprint(a.out, "\n> ")
 	}
 }
 
@@ -68,7 +68,7 @@ func (a *agent) do(ctx context.Context, task string) error {
 	}
 	for _, p := range c.PinProposals {
 		if !a.cfg.json {
-			fmt.Fprintf(a.io.out, "(this sounds like a rule; memory_pin would keep it in every prompt: %q)\n", p.Text)
+			fmt.Fprintf(a.out, "(this sounds like a rule; memory_pin would keep it in every prompt: %q)\n", p.Text)
 		}
 	}
 	return a.interruptible(ctx)

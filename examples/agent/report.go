@@ -56,6 +56,9 @@ type turnLine struct {
 	Compacted bool      `json:"compacted"`
 	Plan      *planLine `json:"plan,omitempty"`
 	Notes     []string  `json:"notes,omitempty"`
+	// What the model said and called; the script's replies are not shown.
+	Said  string   `json:"said,omitempty"`
+	Calls []string `json:"calls,omitempty"`
 }
 
 // planLine is a compaction in JSON.
@@ -96,17 +99,23 @@ func (a *agent) turnDone(w *sakur4.Window, r receipt.Receipt, reply boundary.Cha
 	if r.Window > 0 {
 		s.MaxShare = max(s.MaxShare, float64(largest)/float64(r.Window))
 	}
+	if a.cfg.policy == policyModel {
+		line.Said = reply.Content
+		for _, c := range reply.ToolCalls {
+			line.Calls = append(line.Calls, c.Name+" "+c.Arguments)
+		}
+	}
 	if a.cfg.json {
 		if p := w.Plan; p != nil {
 			line.Plan = &planLine{p.Before, p.After, p.Target, p.Cut.Cut, p.Cut.Verdict.String(), len(p.Steps), p.Floor, p.Reason}
 		}
-		return writeJSON(a.io.out, line)
+		return writeJSON(a.out, line)
 	}
 	if w.Plan == nil {
-		_, err := fmt.Fprintln(a.io.out, r.Line())
+		_, err := fmt.Fprintln(a.out, r.Line())
 		return err
 	}
-	_, err := fmt.Fprintf(a.io.out, "\n%s\n%s\n\n", r, planText(w.Plan))
+	_, err := fmt.Fprintf(a.out, "\n%s\n%s\n\n", r, planText(w.Plan))
 	return err
 }
 
@@ -178,7 +187,7 @@ func (a *agent) summarize(ctx context.Context) (held bool, err error) {
 		}
 	}
 	if a.cfg.json {
-		return held, writeJSON(a.io.out, struct {
+		return held, writeJSON(a.out, struct {
 			Summary *summary `json:"summary"`
 		}{s})
 	}
@@ -198,7 +207,7 @@ func (a *agent) summarize(ctx context.Context) (held bool, err error) {
 	for _, how := range s.Broken {
 		fmt.Fprintf(&b, "  broken: %s\n", how)
 	}
-	_, err = io.WriteString(a.io.out, b.String())
+	_, err = io.WriteString(a.out, b.String())
 	return held, err
 }
 
