@@ -42,6 +42,9 @@ func Parse(s string) (Digest, error) {
 // Fast returns the xxHash64 of s. It detects change and spreads keys; it does not resist chosen collisions.
 func Fast(s string) uint64 { return xxhash.Sum64String(s) }
 
+// FastBytes returns the xxHash64 of b; see [Fast].
+func FastBytes(b []byte) uint64 { return xxhash.Sum64(b) }
+
 // Fields returns the digest of several strings, each framed by its length so that no two lists of fields agree by accident.
 func Fields(fields ...string) Digest {
 	h := sha256.New()
