@@ -12,7 +12,11 @@ import (
 )
 
 func newServer(window int) *embedded.Server {
-	return embedded.New(embedded.Config{Window: window, Tokenizer: sakur4.O200kBase()})
+	return newServerWith(window, sakur4.O200kBase(), boundary.AnyToken)
+}
+
+func newServerWith(window int, tok sakur4.Tokenizer, kind boundary.Kind) *embedded.Server {
+	return embedded.New(embedded.Config{Window: window, Tokenizer: tok, Kind: kind, Rule: boundary.CheckpointRule{Spacing: 256, Ubatch: 512}})
 }
 
 // strict is a server whose template refuses what the strictest ones refuse. It is asked for whole chats and for their beginnings.
