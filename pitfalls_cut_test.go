@@ -261,7 +261,7 @@ func TestPitfall12VolatileHeads(t *testing.T) {
 		d.user("Read on.")
 		for range 25 {
 			d.work(1, 900)
-			d.chat()
+			d.chat(sakur4.Turn{Content: "Yes."})
 			windows = append(windows, d.prev)
 		}
 		if len(d.plans) < 2 {

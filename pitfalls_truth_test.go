@@ -23,9 +23,28 @@ func TestPitfall11SmallerRequestDearer(t *testing.T) {
 			d := newTrial(t, ":memory:", &sakur4.Options{Project: "p", Window: 8192, Backend: newServerWith(8192, sakur4.O200kBase(), kind)})
 			d.pin(someRules[0])
 			d.user("Read on.")
-			d.window()
 			held, text := 0, ""
 			for i := range 100 {
+				w := d.window()
+				next := d.reading("f.go")
+				if i%8 == 6 {
+					next = sakur4.Turn{Role: sakur4.RoleAssistant, Content: "So far."}
+				}
+				reply := d.chat(next)
+				cached := *reply.CachedTokens
+				now := d.render(w.Messages, false)
+				switch {
+				case w.Plan == nil && !strings.HasPrefix(now, text):
+					t.Fatalf("window %d: what was sent is no beginning of what is sent", w.Receipt.Turn)
+				case w.Plan == nil && cached < held:
+					t.Fatalf("window %d: %d tokens reused, want the %d that were sent", w.Receipt.Turn, cached, held)
+				}
+				if slack := w.Receipt.Cache.Predicted - cached; slack > 0 || w.Plan != nil && slack != 0 {
+					t.Fatalf("window %d (compacted %t): %d tokens reused, %d were predicted", w.Receipt.Turn, w.Plan != nil, cached, w.Receipt.Cache.Predicted)
+				}
+				d.observe(reply)
+				held, text = reply.PromptTokens, now
+				d.commit(next)
 				switch i % 8 {
 				case 2:
 					d.pin(fmt.Sprintf("late rule %d", i))
@@ -34,36 +53,11 @@ func TestPitfall11SmallerRequestDearer(t *testing.T) {
 						t.Fatalf("Attach() = %v", err)
 					}
 				case 6:
-					d.say("So far.")
 					d.user("And on.")
 					d.commit(sakur4.Turn{Role: sakur4.RoleSystem, Content: "The build is red."})
+					continue
 				}
-				d.read("f.go", d.prose(d.rng.IntN(1200)))
-				w := d.window()
-				reply := d.chat()
-				cached := *reply.CachedTokens
-				now := d.render(w.Messages, false)
-				switch {
-				case w.Plan == nil && !strings.HasPrefix(now, text):
-					t.Fatalf("window %d: what was sent is no beginning of what is sent", w.Receipt.Turn)
-				case w.Plan == nil && cached < held:
-					t.Fatalf("window %d: %d tokens reused, want the %d that were sent", w.Receipt.Turn, cached, held)
-				case cached != w.Receipt.Cache.Predicted && i > 0:
-					t.Fatalf("window %d (compacted %t): %d tokens reused, %d were predicted", w.Receipt.Turn, w.Plan != nil, cached, w.Receipt.Cache.Predicted)
-				}
-				// What is sent before the reply's header is held for the next turn. A server with checkpoints goes back to the newest of them.
-				ids, err := d.eng.Backend().Tokens(t.Context(), now)
-				if err != nil {
-					t.Fatal(err)
-				}
-				held, text = len(ids), now
-				if kind == boundary.Points {
-					held = 0
-				}
-				if _, err := d.s.Observe(t.Context(), sakur4.Usage{Window: w.ID, PromptTokens: reply.PromptTokens, CachedTokens: reply.CachedTokens,
-					CompletionTokens: reply.CompletionTokens}); err != nil {
-					t.Fatalf("Observe() = %v", err)
-				}
+				d.result(next.ToolCalls[0].ID, d.prose(d.rng.IntN(1200)))
 			}
 			if len(d.plans) < 3 {
 				t.Errorf("%d compactions, want at least 3", len(d.plans))
@@ -88,19 +82,19 @@ func TestPitfall20CountsThatDrift(t *testing.T) {
 	d.head.Tools = []byte(toolList)
 	d.user("Read on.")
 	for range 40 {
-		d.work(1, 400)
-		ids, err := d.eng.Backend().Tokens(t.Context(), d.render(d.last.Messages, true))
-		if err != nil || len(ids) != d.last.Receipt.Used {
-			t.Fatalf("window %d: the server counts %d tokens (%v), the receipt says %d", d.last.Receipt.Turn, len(ids), err, d.last.Receipt.Used)
+		w := d.window()
+		ids, err := d.eng.Backend().Tokens(t.Context(), d.render(w.Messages, true))
+		if err != nil || len(ids) != w.Receipt.Used {
+			t.Fatalf("window %d: the server counts %d tokens (%v), the receipt says %d", w.Receipt.Turn, len(ids), err, w.Receipt.Used)
 		}
-		reply := d.chat()
-		r, err := d.s.Observe(t.Context(), sakur4.Usage{PromptTokens: reply.PromptTokens, CachedTokens: reply.CachedTokens, CompletionTokens: reply.CompletionTokens})
-		if err != nil {
-			t.Fatalf("Observe() = %v", err)
-		}
+		next := d.reading("f.go")
+		reply := d.chat(next)
+		r := d.observe(reply)
 		if r.Cache.Prompt != reply.PromptTokens || r.Cache.Drift != 0 || r.Cache.Reused != *reply.CachedTokens || r.Cache.Reused+r.Cache.Prefilled != reply.PromptTokens {
 			t.Fatalf("Observe(%+v) = %+v: want the numbers of this call alone", reply, r.Cache)
 		}
+		d.commit(next)
+		d.result(next.ToolCalls[0].ID, d.prose(400))
 	}
 	d.work(1, 400)
 	r, err := d.s.Observe(t.Context(), sakur4.Usage{PromptTokens: d.last.Receipt.Used + 77})

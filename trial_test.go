@@ -17,6 +17,7 @@ import (
 	"sakur4/boundary"
 	"sakur4/internal/storetest"
 	"sakur4/internal/turn"
+	"sakur4/receipt"
 )
 
 // trial is an agent at work on one session. It remembers all that it recorded, and checks each prompt against what is promised of every one.
@@ -158,10 +159,9 @@ func (d *trial) result(id, content string) sakur4.Committed {
 // read has the model call the tool read on a path, and records its result.
 func (d *trial) read(path, content string) sakur4.Committed {
 	d.t.Helper()
-	d.calls++
-	id := fmt.Sprintf("c%d", d.calls)
-	d.say("", sakur4.ToolCall{ID: id, Name: "read", Arguments: fmt.Sprintf(`{"path":%q}`, path)})
-	return d.result(id, content)
+	t := d.reading(path)
+	d.commit(t)
+	return d.result(t.ToolCalls[0].ID, content)
 }
 
 func (d *trial) pin(text string) sakur4.PinID {
@@ -311,30 +311,67 @@ func (d *trial) render(ms []sakur4.Message, generationPrompt bool) string {
 	return text
 }
 
-// chat sends the last prompt to the backend and enters what it measured.
-func (d *trial) chat() boundary.ChatReply {
+// chat sends the last prompt to the backend, which answers with turn. The counts of both sides must agree.
+func (d *trial) chat(reply sakur4.Turn) boundary.ChatReply {
 	d.t.Helper()
 	w := d.last
-	fields, err := json.Marshal(w.Hints)
+	type call struct {
+		ID        string `json:"id"`
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	}
+	var script struct {
+		Content   string `json:"content"`
+		ToolCalls []call `json:"tool_calls"`
+	}
+	script.Content = reply.Content
+	for _, c := range reply.ToolCalls {
+		script.ToolCalls = append(script.ToolCalls, call(c))
+	}
+	fields, err := json.Marshal(struct {
+		sakur4.Hints
+		Script any `json:"scripted_reply"`
+	}{w.Hints, script})
 	if err != nil {
 		d.t.Fatalf("Marshal(%+v) = %v", w.Hints, err)
 	}
-	reply, err := d.eng.Backend().(boundary.Chatter).Chat(d.t.Context(), boundary.ChatRequest{Messages: sakur4.MarshalMessages(w.Messages),
-		Tools: d.head.Tools, Fields: fields, MaxTokens: 8}, nil)
+	r, err := d.eng.Backend().(boundary.Chatter).Chat(d.t.Context(), boundary.ChatRequest{Messages: sakur4.MarshalMessages(w.Messages),
+		Tools: d.head.Tools, Fields: fields}, nil)
 	if err != nil {
 		d.t.Fatalf("Chat() of window %d = %v", w.Receipt.Turn, err)
 	}
-	if reply.PromptTokens != w.Receipt.Used {
-		d.t.Fatalf("window %d: the server counts %d tokens, the receipt says %d", w.Receipt.Turn, reply.PromptTokens, w.Receipt.Used)
+	if r.PromptTokens != w.Receipt.Used {
+		d.t.Fatalf("window %d: the server counts %d tokens, the receipt says %d", w.Receipt.Turn, r.PromptTokens, w.Receipt.Used)
 	}
-	return reply
+	return r
+}
+
+// observe enters what the server said of the last prompt.
+func (d *trial) observe(r boundary.ChatReply) receipt.Receipt {
+	d.t.Helper()
+	out, err := d.s.Observe(d.t.Context(), sakur4.Usage{Window: d.last.ID, PromptTokens: r.PromptTokens, CachedTokens: r.CachedTokens,
+		CompletionTokens: r.CompletionTokens, PromptMillis: r.PromptMillis})
+	if err != nil {
+		d.t.Fatalf("Observe() = %v", err)
+	}
+	return out
+}
+
+// reading is a turn that calls the tool read on a path.
+func (d *trial) reading(path string) sakur4.Turn {
+	d.calls++
+	return sakur4.Turn{Role: sakur4.RoleAssistant, ToolCalls: []sakur4.ToolCall{{ID: fmt.Sprintf("c%d", d.calls), Name: "read", Arguments: fmt.Sprintf(`{"path":%q}`, path)}}}
 }
 
 // rows returns what every table of a store holds, without the search index, which follows the record by itself.
 func rows(t testing.TB, path string) map[string][]string {
 	t.Helper()
 	raw := storetest.Raw(t, path)
-	names, err := raw.Query(`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '%fts%' AND name NOT LIKE 'sqlite_%' ORDER BY name`)
+	names, err := raw.Query(`
+SELECT name FROM sqlite_master
+WHERE type = 'table' AND name NOT LIKE '%fts%' AND name NOT LIKE 'sqlite_%'
+  AND name NOT IN ('episode_terms', 'episode_postings', 'episode_doc', 'fact_terms', 'fact_postings', 'fact_doc')
+ORDER BY name`)
 	if err != nil {
 		t.Fatalf("tables of %s: %v", path, err)
 	}
