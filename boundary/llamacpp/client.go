@@ -125,6 +125,9 @@ func (c *Client) send(ctx context.Context, path string, body []byte) (*http.Resp
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
+		// A server may close a kept-alive connection while we write to it. No request of ours changes anything but a cache, so each may be
+		// sent again on a new connection; the empty key tells net/http so and is not sent itself.
+		req.Header["Idempotency-Key"] = nil
 	}
 	if c.opts.APIKey != "" {
 		req.Header.Set("Authorization", "Bearer "+c.opts.APIKey)
