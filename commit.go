@@ -60,6 +60,7 @@ func (s *Session) Commit(ctx context.Context, t Turn) (Committed, error) {
 		}
 		if rec.Role == episode.Tool {
 			was := [2]any{rec.CallEpisode, rec.CallIndex}
+			rec.ToolName = t.ToolName // the guess may have filled in another call's
 			call, err := s.book.answer(rec)
 			if err != nil {
 				return err

@@ -28,7 +28,7 @@ func (s *Session) Plan(ctx context.Context, head Head) (*Plan, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	// A rendering of its own: what is tried out on it never reaches the session's.
-	plan, _, err := s.forced(ctx, head, 0)
+	plan, _, err := s.tryForced(ctx, head, 0)
 	return plan, err
 }
 
@@ -48,7 +48,7 @@ func (s *Session) Compact(ctx context.Context, head Head, target int) (*Plan, er
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	plan, apply, err := s.forced(ctx, head, target)
+	plan, apply, err := s.tryForced(ctx, head, target)
 	if err != nil || apply == nil {
 		return plan, err
 	}
@@ -62,9 +62,18 @@ func (s *Session) Compact(ctx context.Context, head Head, target int) (*Plan, er
 	return plan, nil
 }
 
+// tryForced is forced, with the local counter where the backend fails to count.
+func (s *Session) tryForced(ctx context.Context, head Head, target int) (plan *Plan, apply func() (*live, error), err error) {
+	plan, apply, err = s.forced(ctx, head, target, nil)
+	if down := failedCount(ctx, err); down != nil {
+		return s.forced(ctx, head, target, down)
+	}
+	return plan, apply, err
+}
+
 // forced plans on a rendering of its own. apply stores the outcome; it is nil where there is nothing to apply.
-func (s *Session) forced(ctx context.Context, head Head, target int) (plan *Plan, apply func() (*live, error), err error) {
-	backend, profile, fallback := s.e.server(ctx)
+func (s *Session) forced(ctx context.Context, head Head, target int, down error) (plan *Plan, apply func() (*live, error), err error) {
+	backend, profile, fallback := s.server(ctx, down)
 	l, pins, _, err := s.load(ctx, true, profile)
 	if err != nil {
 		return nil, nil, err
@@ -108,6 +117,7 @@ func (s *Session) forced(ctx context.Context, head Head, target int) (plan *Plan
 func (s *Session) persistCompaction(ctx context.Context, l *live, c *compaction) error {
 	l.Sent = min(l.Sent, c.cut)
 	l.Covered, l.Pending = l.chat.Covered, l.chat.Pending
+	l.Named = l.notes
 	w := &Window{ID: l.Window}
 	return s.store(ctx, l, w, c, nil, nil)
 }
@@ -124,11 +134,12 @@ type compaction struct {
 	cut    int // first entry that changed
 	steps  []evict.Step
 	trims  int
+	shrunk int // messages that had been sent and lost notes
 	floor  string
 	reason string
 }
 
-func (c *compaction) applied() bool { return len(c.steps) > 0 || c.trims > 0 }
+func (c *compaction) applied() bool { return len(c.steps) > 0 || c.trims > 0 || c.shrunk > 0 }
 
 // rounds bounds the passes of one compaction. The planner works with estimated sizes of stubs; what is left above the target after a pass
 // is planned again with exact ones. The prompt is sent once, after the last pass.
@@ -148,25 +159,25 @@ func (s *Session) compact(ctx context.Context, l *live, c *compaction) error {
 		in.Target = target
 		in.Force = c.force || round > 0
 		p, err := evict.Pick(in)
+		var over *evict.OverflowError
+		if (err == nil || errors.As(err, &over)) && shrunk < maxShrinks && l.shrinkNotes(c, in, spans, p, err) {
+			shrunk++
+			if err := l.count(ctx); err != nil {
+				return err
+			}
+			continue
+		}
 		if err != nil {
-			var over *evict.OverflowError
-			if errors.As(err, &over) {
-				if shrunk < maxShrinks && l.shrinkNote(over.Need-over.Have) {
-					shrunk++
-					if err := l.count(ctx); err != nil {
-						return err
-					}
-					continue
-				}
+			if over != nil {
 				return &BudgetError{Floor: over.Floor, ID: over.ID, Need: over.Need, Have: over.Have}
 			}
 			return fmt.Errorf("sakur4: plan: %w", err)
 		}
-		if round == 0 || len(p.Steps) > 0 {
+		if c.reason == "" || len(p.Steps) > 0 {
 			c.reason = p.Reason
 		}
-		if p.Floor != "" {
-			c.floor = p.Floor
+		if p.Floor != "" && (len(p.Trims) > 0 || c.trims == 0) {
+			c.floor = p.Floor // a floor that was cut is named in any case, also where a later pass was stopped by another one
 		}
 		if len(p.Steps) == 0 && len(p.Trims) == 0 {
 			break
@@ -180,42 +191,10 @@ func (s *Session) compact(ctx context.Context, l *live, c *compaction) error {
 		}
 		target = max(target-(total-c.target), 1)
 	}
-	for total := l.counted.Total(); total > c.limit && shrunk < maxShrinks && l.shrinkNote(total-c.limit); total = l.counted.Total() {
-		shrunk++
-		if err := l.count(ctx); err != nil {
-			return err
-		}
-	}
 	if total := l.counted.Total(); total > c.limit {
 		return &BudgetError{Floor: nonEmpty(c.floor, "history"), Need: total, Have: c.limit}
 	}
 	return nil
-}
-
-// maxShrinks bounds how often a note is shortened in one compaction.
-const maxShrinks = 16
-
-// shrinkNote shortens the largest note of the newest message that may be: whatever was attached gives way before the work itself does.
-func (l *live) shrinkNote(excess int) bool {
-	last := l.chat.Entries[len(l.chat.Entries)-1]
-	at := -1
-	for i, n := range last.Notes {
-		switch n.Kind {
-		case turn.NoteLateResult, turn.NoteRecall, turn.NoteRepoMap, turn.NoteText, turn.NoteSystem, turn.NoteFold:
-			if len(n.Text) > len(turn.NoteCut) && (at < 0 || len(n.Text) > len(last.Notes[at].Text)) {
-				at = i
-			}
-		}
-	}
-	if at < 0 {
-		return false
-	}
-	notes := slices.Clone(last.Notes)
-	cut := int(float64(excess+trimSlack)*l.bytesPerToken()) + 1
-	notes[at].Text = turn.CutNote(notes[at].Text, len(notes[at].Text)-cut-len(turn.NoteCut))
-	last.SetNotes(notes)
-	l.touch(len(l.chat.Entries) - 1)
-	return true
 }
 
 func nonEmpty(s, otherwise string) string {

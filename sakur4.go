@@ -134,7 +134,8 @@ type Engine struct {
 
 	mu       sync.Mutex // guards what follows
 	sessions map[string]*Session
-	profile  *boundary.Profile // nil until the backend has answered
+	profile  *boundary.Profile // nil until the backend has answered, and after it has failed
+	known    boundary.Profile  // its last answer, zero before the first
 	closed   bool
 }
 
@@ -308,20 +309,37 @@ func (e *Engine) server(ctx context.Context) (boundary.Backend, boundary.Profile
 	}
 	if err != nil {
 		e.log.WarnContext(ctx, "backend does not answer; counting locally", "error", err)
-		local, lerr := e.local.Profile(ctx)
-		if lerr != nil {
-			local = boundary.Profile{}
-		}
-		local.Geometry = got.Geometry
-		local.Rule = got.Rule
-		local.Window = got.Window
-		local.Name = got.Name
-		return e.local, local, oneLine(err.Error())
+		return e.without(ctx, got, err)
 	}
 	e.mu.Lock()
-	e.profile = &got
+	e.profile, e.known = &got, got
 	e.mu.Unlock()
 	return e.backend, got, ""
+}
+
+// without returns the local counter in place of a backend that failed with cause. What it said of itself, now or when it answered last, still holds:
+// its context does not grow because it is down.
+func (e *Engine) without(ctx context.Context, got boundary.Profile, cause error) (boundary.Backend, boundary.Profile, string) {
+	e.mu.Lock()
+	if got.Window == 0 {
+		got.Window = e.known.Window
+	}
+	if got.Geometry.Kind == boundary.Unknown {
+		got.Geometry, got.Rule = e.known.Geometry, e.known.Rule
+	}
+	if got.Name == "" {
+		got.Name = e.known.Name
+	}
+	if got.Slot == nil {
+		got.Slot = e.known.Slot
+	}
+	e.mu.Unlock()
+	local, err := e.local.Profile(ctx)
+	if err != nil {
+		local = boundary.Profile{}
+	}
+	local.Geometry, local.Rule, local.Window, local.Name, local.Slot = got.Geometry, got.Rule, got.Window, got.Name, got.Slot
+	return e.local, local, oneLine(cause.Error())
 }
 
 // window returns the context and the limit of a prompt, in tokens.

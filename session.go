@@ -57,6 +57,8 @@ type renderState struct {
 	Archived []stretch `json:"archived,omitempty"`
 	// Cache is the model of the server's slot after the last prompt.
 	Cache *boundary.CacheState `json:"cache,omitempty"`
+	// Named are notes of the next receipt: what a compaction between two prompts took in.
+	Named []string `json:"named,omitempty"`
 	// Pending are notes that wait for a message.
 	Pending []turn.Note `json:"pending,omitempty"`
 }

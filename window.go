@@ -61,16 +61,17 @@ func (s *Session) next(ctx context.Context, head Head, down error) (*Window, err
 	if last := l.chat.Last(); last == "" || last == episode.Assistant {
 		return nil, ErrNoTurn
 	}
-	l.notes = nil
+	l.notes = slices.Clone(l.Named)
 	changed := l.setHead(head, pins)
 	placed := l.place(pins, notes)
-	if l.Turn > 0 && !changed && l.Sent == len(l.chat.Entries) && l.dirty == l.Sent && len(placed) == 0 {
-		return s.again(ctx, l, backend, profile, fallback)
-	}
 	window, limit := s.e.window(profile)
 	sent := l.counted
 	if err := s.measure(ctx, l, backend, profile, fallback); err != nil {
 		return nil, err
+	}
+	same := l.Turn > 0 && !changed && l.Sent == len(l.chat.Entries) && l.dirty == l.Sent && len(placed) == 0
+	if same && (fallback != "" || l.counted.Total() <= limit) {
+		return s.again(ctx, l)
 	}
 	if !changed && sent != nil && l.counted.Full {
 		if n := common(sent.IDs, l.counted.IDs); n < len(sent.IDs) && len(l.notes) == 0 {
@@ -129,16 +130,13 @@ func (h *Head) validate() error {
 }
 
 // again returns the last prompt once more.
-func (s *Session) again(ctx context.Context, l *live, backend boundary.Backend, profile boundary.Profile, fallback string) (*Window, error) {
+func (s *Session) again(ctx context.Context, l *live) (*Window, error) {
 	if l.window != nil {
 		c := l.window.copy()
 		c.Plan = nil
 		return c, nil
 	}
 	// After a restart: the decisions give the same bytes, and the store has the receipt.
-	if err := s.measure(ctx, l, backend, profile, fallback); err != nil {
-		return nil, err
-	}
 	r, err := s.receipt(ctx, l.Window)
 	if err != nil {
 		return nil, err
@@ -393,10 +391,14 @@ func (l *live) count(ctx context.Context) error {
 // restoreCache rebuilds the cache model from what was stored and the prompt that was sent last.
 func (l *live) restoreCache(ctx context.Context) error {
 	l.cache = boundary.NewCache(l.profile)
-	if l.Cache == nil || l.Sent == 0 || l.Sent > len(l.chat.Entries) {
+	n := min(l.Sent+l.headItems(), len(l.items))
+	switch {
+	case l.Cache == nil, l.Sent == 0, l.Sent > len(l.chat.Entries):
 		return nil
+	case l.items[n-1].Message.Role == episode.Assistant, n < len(l.items) && l.items[n].Message.Role == episode.Tool:
+		return nil // what was sent has been cut since; half a call with its results is nothing that a server renders
 	}
-	sent, err := l.counter.Count(ctx, nil, 0, l.items[:min(l.Sent+l.headItems(), len(l.items))])
+	sent, err := l.counter.Count(ctx, nil, 0, l.items[:n])
 	if err != nil {
 		return &countError{err}
 	}
@@ -479,7 +481,7 @@ func (s *Session) finish(l *live, w *Window, window int, p prediction, why strin
 	newTokens := l.newTokens()
 	l.Sent = len(l.chat.Entries)
 	l.Covered, l.SentSeq = l.chat.Covered, l.chat.Covered
-	l.Pending = l.chat.Pending
+	l.Pending, l.Named = l.chat.Pending, nil
 	l.Window = w.ID
 	if w.Plan != nil {
 		l.Generation++

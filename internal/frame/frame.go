@@ -12,8 +12,8 @@ const (
 	Close = "</sakur4:note>"
 )
 
-// The marks as Escape looks for them: a close mark in any spelling of what follows the name is broken too.
-const closeStem = "</sakur4:note"
+// CloseStem begins a close mark in any spelling of what follows the name. [Escape] looks for it.
+const CloseStem = "</sakur4:note"
 
 // What Go's JSON encoder, with HTML escaping on, makes of the first character of a mark.
 const (
@@ -26,7 +26,7 @@ const zeroWidth = "\u200b"
 
 // Contains reports whether s holds a mark at the start of a line, which is how everything rendered by this module begins.
 func Contains(s string) bool {
-	for _, mark := range []string{Open, closeStem} {
+	for _, mark := range []string{Open, CloseStem} {
 		for at := 0; ; {
 			i := strings.Index(s[at:], mark)
 			if i < 0 {
@@ -44,7 +44,7 @@ func Contains(s string) bool {
 
 // Quoted reports whether s holds a mark anywhere, also inside a JSON string: a program that passes our words on may indent or encode them.
 func Quoted(s string) bool {
-	for _, mark := range []string{Open, closeStem, jsonOpen, jsonClose} {
+	for _, mark := range []string{Open, CloseStem, jsonOpen, jsonClose} {
 		if strings.Contains(s, mark) {
 			return true
 		}
@@ -57,7 +57,7 @@ func Escape(s string) string {
 	if !strings.Contains(s, "sakur4:note") {
 		return s
 	}
-	return strings.NewReplacer(Open, "<"+zeroWidth+Open[1:], closeStem, "<"+zeroWidth+closeStem[1:]).Replace(s)
+	return strings.NewReplacer(Open, "<"+zeroWidth+Open[1:], CloseStem, "<"+zeroWidth+CloseStem[1:]).Replace(s)
 }
 
 // Note returns body in a frame of the kind, with the blank line that parts it from what stands before. Marks inside body are escaped,

@@ -221,12 +221,16 @@ func (c *Chat) opened(episodeID string, index int) *openCalls {
 	return nil
 }
 
-// answer puts a result behind the results of its own turn. An agent may record several assistant turns before the first result:
-// none of them has been sent, so the order of the prompt can be the legal one.
+// answer puts a result behind its own turn, in the order of the calls: templates that know no ids pair the two by their places. An agent may
+// record several assistant turns before the first result, and results in any order: none of them has been sent, so the prompt's order can be
+// the legal one.
 func (c *Chat) answer(o *openCalls, e *Entry) {
 	o.done[e.CallIndex] = true
 	at := len(c.Entries)
 	for at > 0 && c.Entries[at-1].Atom != o.entry.Seq {
+		at--
+	}
+	for c.Entries[at-1] != o.entry && c.Entries[at-1].CallIndex > e.CallIndex {
 		at--
 	}
 	c.Entries = slices.Insert(c.Entries, at, e)

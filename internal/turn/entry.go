@@ -65,6 +65,7 @@ const (
 	NoteSystem     NoteKind = "system turn"
 	NoteLateResult NoteKind = "late result"
 	NoteFold       NoteKind = "fold summary"
+	NoteLeftOut    NoteKind = "left out"
 )
 
 // Category is the receipt category of a note of this kind.
@@ -76,7 +77,7 @@ func (k NoteKind) Category() receipt.Category {
 		return receipt.RepoMap
 	case NoteFold:
 		return receipt.FoldSummaries
-	case NoteArchive:
+	case NoteArchive, NoteLeftOut:
 		return receipt.Stubs
 	case NoteLateResult, NoteSystem:
 		return receipt.RawHistory

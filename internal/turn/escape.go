@@ -67,8 +67,8 @@ func (e *Escaper) Escape(s string) (string, int) {
 			s = b.String()
 		}
 	}
-	if strings.Contains(s, frame.Open) || strings.Contains(s, frame.Close) {
-		n += strings.Count(s, frame.Open) + strings.Count(s, frame.Close)
+	if marks := strings.Count(s, frame.Open) + strings.Count(s, frame.CloseStem); marks > 0 {
+		n += marks
 		s = frame.Escape(s)
 	}
 	return s, n

@@ -1,0 +1,148 @@
+package sakur4
+
+import (
+	"slices"
+
+	"sakur4/evict"
+	"sakur4/internal/turn"
+)
+
+// What was attached to a message gives way before the work itself does: before a floor is cut for want of room, the notes are. First they share
+// the room that the rest leaves them, the longest cut first; where that is too little to be of use, one short note stands for all of them.
+
+const (
+	// maxShrinks bounds how often notes are shortened in one compaction: their sizes in tokens are estimates.
+	maxShrinks = 16
+	// usefulNote is the least length in bytes that a note is cut to.
+	usefulNote = 96
+	// leftOut is the text that stands for notes that found no room.
+	leftOut = "Notes were left out of this message: there is no room for them. What was recorded of them is stored."
+)
+
+// noteRef is the place of a note: the index of its entry and that among the entry's notes.
+type noteRef struct{ entry, note int }
+
+// shrinkable returns the notes of the entries that may be shortened, in their order. Pins and what is said of them never are.
+func (l *live) shrinkable(entries []int) []noteRef {
+	var refs []noteRef
+	for _, i := range entries {
+		for k, n := range l.chat.Entries[i].Notes {
+			switch n.Kind {
+			case turn.NoteLateResult, turn.NoteRecall, turn.NoteRepoMap, turn.NoteText, turn.NoteSystem, turn.NoteFold:
+				refs = append(refs, noteRef{i, k})
+			}
+		}
+	}
+	return refs
+}
+
+// pressed reports whether a plan takes something from the last floors.
+func pressed(in evict.Input, p evict.Plan, err error) bool {
+	if err != nil || len(p.Trims) > 0 {
+		return true
+	}
+	for _, st := range p.Steps {
+		if st.To < evict.Archived {
+			continue
+		}
+		for _, it := range in.Items {
+			if it.Episode == st.Episode && it.Atom == in.Items[len(in.Items)-1].Atom {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// shrinkNotes shortens the notes of the newest message, and of the messages that the plan would cut, where the plan takes from the last floors
+// what the notes could give. It reports whether there were any.
+func (l *live) shrinkNotes(c *compaction, in evict.Input, spans []span, p evict.Plan, err error) bool {
+	if !pressed(in, p, err) {
+		return false
+	}
+	entries := []int{len(l.chat.Entries) - 1}
+	for _, t := range p.Trims {
+		for i, it := range in.Items {
+			if it.Episode == t.Episode {
+				entries = append(entries, spans[i].from)
+			}
+		}
+	}
+	slices.Sort(entries)
+	refs := l.shrinkable(slices.Compact(entries))
+	if len(refs) == 0 {
+		return false
+	}
+	perToken := l.bytesPerToken()
+	without := in
+	without.Items = slices.Clone(in.Items)
+	for _, r := range refs {
+		n := int(float64(len(l.chat.Entries[r.entry].Notes[r.note].Text)) / perToken)
+		for i, s := range spans {
+			if s.from <= r.entry && r.entry < s.to {
+				n = min(n, without.Items[i].Tokens)
+				without.Items[i].Tokens -= n
+				without.Total -= n
+			}
+		}
+	}
+	room := 0
+	if rest, err := evict.Pick(without); !pressed(without, rest, err) {
+		room = max(in.Limit-rest.After, 0)
+	}
+	l.fitNotes(c, refs, int(float64(room)*perToken*7/8))
+	return true
+}
+
+// fitNotes shortens notes so that their texts have at most that many bytes together, and in any case fewer than now.
+func (l *live) fitNotes(c *compaction, refs []noteRef, bytes int) {
+	sizes := make([]int, 0, len(refs))
+	total := 0
+	for _, r := range refs {
+		n := len(l.chat.Entries[r.entry].Notes[r.note].Text)
+		sizes = append(sizes, n)
+		total += n
+	}
+	bytes = min(bytes, total*7/8)
+	slices.Sort(sizes)
+	most := 0
+	for k, size := range sizes {
+		if most = bytes / (len(sizes) - k); size > most {
+			break
+		}
+		bytes -= size
+	}
+	cut := map[noteRef]bool{}
+	for _, r := range refs {
+		cut[r] = true
+	}
+	for i := 0; i < len(refs); {
+		at := refs[i].entry
+		e := l.chat.Entries[at]
+		notes := make([]turn.Note, 0, len(e.Notes))
+		for k, n := range e.Notes {
+			switch {
+			case n.Kind == turn.NoteLeftOut && most < usefulNote:
+				continue
+			case !cut[noteRef{at, k}]:
+			case most < usefulNote:
+				continue
+			case len(n.Text) > most:
+				n.Text = turn.CutNote(n.Text, most-len(turn.NoteCut))
+			}
+			notes = append(notes, n)
+		}
+		if most < usefulNote {
+			notes = append(notes, turn.Note{ID: "left-out", Kind: turn.NoteLeftOut, Text: leftOut})
+		}
+		e.SetNotes(notes)
+		l.touch(at)
+		c.cut = min(c.cut, at)
+		if at < l.Sent {
+			l.Sent, c.shrunk = at, c.shrunk+1
+		}
+		for i < len(refs) && refs[i].entry == at {
+			i++
+		}
+	}
+}
