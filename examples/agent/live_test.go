@@ -91,6 +91,11 @@ func TestLiveModel(t *testing.T) {
 		t.Fatalf("agent = %d, %s; want the turn limit", got.code, got.err)
 	}
 	lines, sum := parseRun(t, got.out)
+	for _, l := range lines {
+		if l.Drift == nil || *l.Drift != 0 {
+			t.Errorf("turn %+v: want no drift", l)
+		}
+	}
 	wantHeld(t, sum, turns, 1)
 	if len(lines) != turns || sum.Episodes < 2*turns {
 		t.Errorf("%d turns and %d episodes, want %d and a call and a result each", len(lines), sum.Episodes, turns)
