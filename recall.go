@@ -136,6 +136,9 @@ func (e *Engine) hit(r *store.Reader, project string, f recall.Fused, q Query) (
 		if err != nil {
 			return h, false, err
 		}
+		if rec.Fold != "" && !q.IncludeFolded {
+			return h, false, nil
+		}
 		h.Kind, h.Text = HitEpisode, rec.Content
 		if h.Text == "" && len(rec.Calls) > 0 {
 			for _, c := range rec.Calls {
