@@ -65,7 +65,8 @@ func TestAppendCostDoesNotGrowWithHistory(t *testing.T) {
 // TestTheFileIsNotMuchLargerThanItsContent holds the size goals: 1.3 times the content without the index, 1.6 times with it.
 func TestTheFileIsNotMuchLargerThanItsContent(t *testing.T) {
 	t.Parallel()
-	s := storetest.Open(t, store.Config{})
+	// How many free pages the index's merges leave depends on where its batches end: without the background the test is the same each time.
+	s := storetest.Open(t, store.WithoutIndexing(store.Config{}))
 	ensure(t, s, "p", "s")
 	random := rand.New(rand.NewPCG(3, 4))
 	content := 0

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -158,10 +160,35 @@ func tokenize(text string) []string {
 	kept := terms[:0]
 	for _, term := range terms {
 		if len(term) <= termBytes {
-			kept = append(kept, lower(term))
+			// The mark's first byte, which no text in UTF-8 holds, must not be a term's.
+			kept = append(kept, strings.ReplaceAll(lower(term), mark, "\xfe"))
 		}
 	}
 	return kept
+}
+
+// mark stands between a term and the letter of its level in the index.
+const mark = "\xff"
+
+// levels are the frequencies that the index tells apart; one in between counts as the next lower. A term of level 1 bears no mark.
+var levels = [...]int{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128}
+
+// level returns the index in levels of a frequency.
+func level(frequency int) int {
+	i := len(levels) - 1
+	for levels[i] > frequency {
+		i--
+	}
+	return i
+}
+
+// tally counts a document's terms.
+func tally(terms []string) map[string]int {
+	counts := make(map[string]int, len(terms))
+	for _, term := range terms {
+		counts[term]++
+	}
+	return counts
 }
 
 // lower lowers ASCII letters and leaves every other byte as it is, as the index's own tokenizer does.
@@ -243,9 +270,14 @@ func (t track) add(c *conn, row pendingRow, terms []string) error {
 	if len(terms) > 0 {
 		var text strings.Builder
 		prefix := scope(row.project)
-		for _, term := range terms {
+		counts := tally(terms)
+		for _, term := range slices.Sorted(maps.Keys(counts)) {
 			text.WriteString(prefix)
 			text.WriteString(term)
+			if l := level(counts[term]); l > 0 {
+				text.WriteString(mark)
+				text.WriteByte(byte('a' + l))
+			}
 			text.WriteByte(' ')
 		}
 		if _, err := c.exec(`INSERT INTO `+t.fts+` (rowid, terms) VALUES (?, ?)`, doc, text.String()); err != nil {

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -19,8 +20,8 @@ const (
 	commonShare = 0.25
 	// commonDocuments is the least number of documents at which terms are left out at all.
 	commonDocuments = 64
-	// postingBudget bounds the occurrences that a search reads, about 100 ms; the rarest term is always read.
-	postingBudget = 400_000
+	// postingBudget bounds the documents of all terms that a search reads, about 100 ms; the rarest term is always read.
+	postingBudget = 300_000
 	// scoreBatch is how many of the best candidates are looked up at a time.
 	scoreBatch = 1024
 )
@@ -39,7 +40,7 @@ type SearchQuery struct {
 	IncludeDropped bool
 }
 
-// Scored is a result. A higher Score, by BM25 over the project's own documents, is better. Seq is an episode's position, or the order
+// Scored is a result. A higher Score, by BM25 over the project's own documents with term frequencies in coarse steps, is better. Seq is an episode's position, or the order
 // in which a fact was first written.
 type Scored struct {
 	ID    string
@@ -218,22 +219,19 @@ WHERE name = ? AND project_num = ?`, []any{s.track.name, s.project}, func(row *s
 // choose leaves out what nothing holds, what is too common beside rarer terms, and what would cost too much, and puts the rarest first.
 func (s *searcher) choose(terms []string) ([]string, error) {
 	type candidate struct {
-		term              string
-		documents, places int64
+		term      string
+		documents int64
 	}
 	var list []candidate
 	for _, term := range terms {
 		c := candidate{term: term}
-		err := s.conn.each(`SELECT doc, cnt FROM `+s.track.terms+` WHERE term = ?`, []any{scope(s.project) + term}, func(row *sqlite3.Stmt) error {
-			c.documents, c.places = row.ColumnInt64(0), row.ColumnInt64(1)
-			return nil
-		})
+		err := s.each("SELECT term, doc FROM "+s.track.terms, term, func(_ int, documents int64) { c.documents += documents })
 		if err != nil {
 			return nil, err
 		}
 		for _, p := range s.pending {
-			if n := p.counts[term]; n > 0 {
-				c.documents, c.places = c.documents+1, c.places+int64(n)
+			if p.counts[term] > 0 {
+				c.documents++
 			}
 		}
 		if c.documents > 0 {
@@ -244,11 +242,11 @@ func (s *searcher) choose(terms []string) ([]string, error) {
 		return cmp.Or(cmp.Compare(a.documents, b.documents), cmp.Compare(a.term, b.term))
 	})
 	var chosen []string
-	var places int64
+	var read int64
 	for i, c := range list {
-		places += c.places
+		read += c.documents
 		common := s.documents >= commonDocuments && float64(c.documents) > commonShare*s.documents
-		if i > 0 && (common || places > postingBudget) {
+		if i > 0 && (common || read > postingBudget) {
 			break
 		}
 		chosen = append(chosen, c.term)
@@ -256,34 +254,50 @@ func (s *searcher) choose(terms []string) ([]string, error) {
 	return chosen, nil
 }
 
+// each runs a query of a vocabulary table for a term at every level: its columns are the term in the index and a number.
+func (s *searcher) each(sql, term string, f func(frequency int, n int64)) error {
+	term = scope(s.project) + term
+	err := s.conn.each(sql+" WHERE term = ?", []any{term}, func(row *sqlite3.Stmt) error {
+		f(1, row.ColumnInt64(1))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.conn.each(sql+" WHERE term >= ? AND term <= ?", []any{term + mark, term + mark + "z"}, func(row *sqlite3.Stmt) error {
+		marked := row.ColumnRawText(0)
+		l := int(marked[len(marked)-1]) - 'a'
+		if l < 1 || l >= len(levels) {
+			return fmt.Errorf("term %q of the index has no level: %w", marked, ErrCorrupt)
+		}
+		f(levels[l], row.ColumnInt64(1))
+		return nil
+	})
+}
+
 // gather adds the documents that hold a term to the candidates and returns the term's weight.
 func (s *searcher) gather(candidates map[int64]*posting, index int32, term string) (weight float64, err error) {
 	holding := 0.0
-	hit := func(doc int64, n int32) {
+	hit := func(doc int64, frequency int) {
 		c := candidates[doc]
 		if c == nil {
 			c = &posting{doc: doc}
 			candidates[doc] = c
 		}
-		if last := len(c.parts) - 1; last >= 0 && c.parts[last].term == index {
-			c.parts[last].frequency += n
-			return
-		}
 		holding++
-		c.parts = append(c.parts, part{frequency: n, term: index})
+		c.parts = append(c.parts, part{frequency: int32(frequency), term: index})
 	}
-	err = s.conn.each(`SELECT doc FROM `+s.track.postings+` WHERE term = ?`, []any{scope(s.project) + term}, func(row *sqlite3.Stmt) error {
-		if doc := row.ColumnInt64(0); !s.pendingRows[doc] {
-			hit(doc, 1)
+	err = s.each("SELECT term, doc FROM "+s.track.postings, term, func(frequency int, doc int64) {
+		if !s.pendingRows[doc] {
+			hit(doc, frequency)
 		}
-		return nil
 	})
 	if err != nil {
 		return 0, err
 	}
 	for i, p := range s.pending {
 		if n := p.counts[term]; n > 0 {
-			hit(int64(-1-i), int32(n))
+			hit(int64(-1-i), levels[level(n)])
 		}
 	}
 	return math.Log(1 + (s.documents-holding+0.5)/(holding+0.5)), nil

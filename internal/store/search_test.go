@@ -65,10 +65,16 @@ func model(documents []string, terms []string, k int) []store.Scored {
 		words := strings.Fields(strings.ToLower(d))
 		score := 0.0
 		for _, term := range terms {
-			tf := 0.0
+			tf, exact := 0.0, 0.0
 			for _, w := range words {
 				if w == term {
-					tf++
+					exact++
+				}
+			}
+			// The index tells these frequencies apart; one in between counts as the next lower.
+			for _, step := range []float64{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128} {
+				if step <= exact {
+					tf = step
 				}
 			}
 			score += math.Log(1+(n-frequency[term]+0.5)/(frequency[term]+0.5)) * tf * 2.2 / (tf + 1.2*(0.25+0.75*float64(len(words))/average))

@@ -1,5 +1,6 @@
 -- The full-text indexes. They hold no text: the terms that the analyser made of it, written in batches after the commit.
 -- Every term carries its project's number in front, so that neither a posting nor a frequency of one project is seen by another.
+-- A document holds each of its terms once, with a mark for how often; positions would double the size.
 -- fts_watermark is the position (seq of episodic_stream, revision of symbolic_fact) up to which an index is complete.
 
 CREATE TABLE fts_watermark (
@@ -34,6 +35,7 @@ CREATE TABLE fact_doc (
 CREATE VIRTUAL TABLE episode_fts USING fts5 (
   terms,
   content = '',
+  detail = none,
   columnsize = 0,
   tokenize = 'ascii tokenchars ''!"#$%&()*+,-./:;<=>?@[\]^_`{|}~'''''''
 );
@@ -41,6 +43,7 @@ CREATE VIRTUAL TABLE episode_fts USING fts5 (
 CREATE VIRTUAL TABLE fact_fts USING fts5 (
   terms,
   content = '',
+  detail = none,
   contentless_delete = 1,
   tokenize = 'ascii tokenchars ''!"#$%&()*+,-./:;<=>?@[\]^_`{|}~'''''''
 );
