@@ -116,7 +116,7 @@ func (s *Session) forced(ctx context.Context, head Head, target int, down error)
 // persistCompaction stores a compaction that no prompt has shown yet.
 func (s *Session) persistCompaction(ctx context.Context, l *live, c *compaction) error {
 	l.Sent = min(l.Sent, c.cut)
-	l.Covered, l.Pending = l.chat.Covered, l.chat.Pending
+	l.Covered, l.Spoken, l.Pending = l.chat.Covered, l.chat.Spoken, l.chat.Pending
 	l.Named = l.notes
 	w := &Window{ID: l.Window}
 	return s.store(ctx, l, w, c, nil, nil)
@@ -289,6 +289,7 @@ func (s *Session) candidates(ctx context.Context, l *live, c *compaction) (evict
 		if e.Result() {
 			it.MaskedTokens, it.ReferencedTokens = stubTokens(e, n, perToken)
 		}
+		it.LeastTokens, _ = l.leastTokens(i, perToken)
 		switch {
 		case e.Role == episode.User && e.Seq == newest:
 			it.Protect, it.Floor = "newest user turn", evict.FloorNewestUser
@@ -375,6 +376,26 @@ const (
 	trimSlack    = 6
 )
 
+// leastTokens returns what of the entry at index i a trim does not touch, its pointer included, and what it does.
+func (l *live) leastTokens(i int, perToken float64) (fixed, raw int) {
+	e, count := l.chat.Entries[i], l.counted.Counts[i+l.headItems()]
+	if e.Form != turn.Full && e.Form != turn.Trimmed {
+		return count.Tokens, 0
+	}
+	raw = count.Parts[receipt.RawHistory]
+	for _, n := range e.Notes {
+		if n.Kind.Category() == receipt.RawHistory {
+			raw -= int(float64(len(n.Text))/perToken) + 16
+		}
+	}
+	raw = max(raw, 0)
+	fixed = count.Tokens - raw
+	if e.Form == turn.Full {
+		fixed += int(pointerBytes/perToken) + 4
+	}
+	return fixed, raw
+}
+
 // apply rewrites the chat as the plan says and counts it again.
 func (s *Session) apply(ctx context.Context, l *live, c *compaction, in evict.Input, spans []span, p evict.Plan) error {
 	changes := map[string]turn.Change{}
@@ -416,14 +437,10 @@ func (s *Session) apply(ctx context.Context, l *live, c *compaction, in evict.In
 			if e.Kind != turn.KindEpisode || e.Episode != t.Episode {
 				continue
 			}
-			count := l.counted.Counts[i+l.headItems()]
-			raw := count.Parts[receipt.RawHistory]
-			fixed := count.Tokens - raw // pointer, notes and the template's own
-			size := len(e.Message.Content)
+			fixed, raw := l.leastTokens(i, perToken)
+			size := e.ContentBytes()
 			if e.Form == turn.Trimmed {
 				size = e.Head + e.Tail
-			} else {
-				fixed += int(pointerBytes/perToken) + 4
 			}
 			bytes := int(float64(size) * float64(max(t.Tokens-fixed-trimSlack, 0)) / float64(max(raw, 1)))
 			bytes = min(bytes, max(size-1, 0))

@@ -45,7 +45,9 @@ type renderState struct {
 	Kwargs       []byte   `json:"kwargs,omitempty"`
 	// Covered is the Seq of the last episode that was taken into the chat, SentSeq that of the last one that stood in a prompt.
 	Covered int64 `json:"covered"`
-	SentSeq int64 `json:"sent_seq"`
+	// Spoken is the role that spoke last up to there.
+	Spoken  episode.Role `json:"spoken"`
+	SentSeq int64        `json:"sent_seq"`
 	// Sent is the number of entries that have been sent.
 	Sent int `json:"sent"`
 	// Turn numbers the windows, Generation the compactions. Base is the prompt's size after the last compaction, in tokens.
@@ -53,6 +55,8 @@ type renderState struct {
 	Generation int      `json:"generation"`
 	Base       int      `json:"base"`
 	Window     WindowID `json:"window"`
+	// Folded are the closed folds whose turns have been taken out.
+	Folded []string `json:"folded,omitempty"`
 	// Archived are the stretches of the record that are out of the prompt.
 	Archived []stretch `json:"archived,omitempty"`
 	// Cache is the model of the server's slot after the last prompt.
@@ -180,7 +184,7 @@ func (s *Session) restore(r *store.Reader, row store.RenderState, known bool, pr
 		e.Render(rec, l.esc)
 		entries = append(entries, e)
 	}
-	l.chat = turn.Restore(l.esc, entries, l.Covered)
+	l.chat = turn.Restore(l.esc, entries, l.Covered, l.Spoken)
 	l.chat.Pending = l.Pending
 	l.dirty = len(entries)
 	return l, nil

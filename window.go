@@ -58,10 +58,13 @@ func (s *Session) next(ctx context.Context, head Head, down error) (*Window, err
 	if open := l.chat.OpenCalls(); len(open) > 0 {
 		return nil, &PendingError{Calls: open}
 	}
-	if last := l.chat.Last(); last == "" || last == episode.Assistant {
+	if last := l.chat.Spoken; last == "" || last == episode.Assistant {
 		return nil, ErrNoTurn
 	}
 	l.notes = slices.Clone(l.Named)
+	if err := s.fold(ctx, l); err != nil {
+		return nil, err
+	}
 	changed := l.setHead(head, pins)
 	placed := l.place(pins, notes)
 	window, limit := s.e.window(profile)
@@ -480,7 +483,7 @@ func (s *Session) finish(l *live, w *Window, window int, p prediction, why strin
 	l.Turn++
 	newTokens := l.newTokens()
 	l.Sent = len(l.chat.Entries)
-	l.Covered, l.SentSeq = l.chat.Covered, l.chat.Covered
+	l.Covered, l.SentSeq, l.Spoken = l.chat.Covered, l.chat.Covered, l.chat.Spoken
 	l.Pending, l.Named = l.chat.Pending, nil
 	l.Window = w.ID
 	if w.Plan != nil {

@@ -1,6 +1,6 @@
 package evict
 
-import "slices"
+import "sort"
 
 // MinTrim is the least size in tokens to which an episode is trimmed: a few words of head and tail, and the pointer to the whole.
 const MinTrim = 96
@@ -44,32 +44,32 @@ func (p *prompt) shorten(o *outcome, floor int) {
 			room += o.sizes[i]
 		}
 	}
-	most := level(at, o.sizes, room-room/8)
+	most := p.level(at, o.sizes, room-room/8)
 	for _, i := range at {
-		if o.sizes[i] > most {
-			o.sizes[i], o.trims[i] = most, p.class[i]
+		if size := max(most, p.leastTrim(i)); o.sizes[i] > size {
+			o.sizes[i], o.trims[i] = size, p.class[i]
 		}
 	}
 }
 
-// level returns the size to which the longest of the items are cut so that all together take at most room, at least [MinTrim].
-func level(at []int, sizes []int, room int) int {
-	sorted := make([]int, 0, len(at))
+// leastTrim returns the size below which an item is not trimmed.
+func (p *prompt) leastTrim(i int) int { return max(p.in.Items[i].LeastTokens, MinTrim) }
+
+// level returns the size to which the longest of the items are cut so that all together take at most room, at least [MinTrim]. Those that cannot
+// be cut so far stay longer, at the expense of the others.
+func (p *prompt) level(at []int, sizes []int, room int) int {
+	longest := MinTrim
 	for _, i := range at {
-		sorted = append(sorted, sizes[i])
+		longest = max(longest, sizes[i])
 	}
-	slices.Sort(sorted)
-	for k, size := range sorted {
-		// All that are left get the same share; those below it keep their size.
-		if each := room / (len(sorted) - k); size > each {
-			return max(each, MinTrim)
+	// The first size above MinTrim with which they take too much, less one.
+	return MinTrim + max(sort.Search(longest-MinTrim+1, func(k int) bool {
+		n := 0
+		for _, i := range at {
+			n += min(sizes[i], max(MinTrim+k, p.leastTrim(i)))
 		}
-		room -= size
-	}
-	if len(sorted) == 0 {
-		return MinTrim
-	}
-	return max(sorted[len(sorted)-1], MinTrim)
+		return n > room
+	})-1, 0)
 }
 
 // archiveNewest takes the calls of the newest atom out of the prompt, and reports whether there were any.

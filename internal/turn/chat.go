@@ -9,6 +9,9 @@ import (
 	"sakur4/internal/episode"
 )
 
+// FoldTool is the tool name of the episode that summarises a closed fold.
+const FoldTool = "sakur4.fold"
+
 // sameMin is the least size in bytes of a result that may be replaced by a reference to an identical one: below it the reference is longer.
 const sameMin = 512
 
@@ -18,6 +21,8 @@ type Chat struct {
 	Entries []*Entry
 	// Covered is the Seq of the last episode that was added.
 	Covered int64
+	// Spoken is the role that spoke last, "" before the first. It outlives the message: an answer that was taken out of the prompt was given.
+	Spoken episode.Role
 	// Pending are notes that wait for a message to be appended to: late results and system turns.
 	Pending []Note
 
@@ -61,6 +66,9 @@ func (c *Chat) Add(rec *episode.Record, opt Options) *Entry {
 	e := &Entry{Kind: KindEpisode, Form: Full, Episode: rec.ID, Role: rec.Role, Seq: rec.Seq, Atom: rec.Seq}
 	switch rec.Role {
 	case episode.System:
+		if rec.ToolName == FoldTool {
+			return nil // its text is the note that stands for the fold
+		}
 		text, _ := c.esc.Escape(Sent(rec.Content))
 		c.Pending = append(c.Pending, Note{ID: rec.ID, Kind: NoteSystem, Text: text, Ref: rec.ID})
 		return nil
@@ -171,6 +179,7 @@ func source(rec *episode.Record, opt Options) Source {
 
 func (c *Chat) push(e *Entry) {
 	c.Entries = append(c.Entries, e)
+	c.Spoken = e.Role
 	c.note(e)
 }
 
@@ -226,6 +235,7 @@ func (c *Chat) opened(episodeID string, index int) *openCalls {
 // the legal one.
 func (c *Chat) answer(o *openCalls, e *Entry) {
 	o.done[e.CallIndex] = true
+	c.Spoken = e.Role
 	at := len(c.Entries)
 	for at > 0 && c.Entries[at-1].Atom != o.entry.Seq {
 		at--
@@ -312,19 +322,12 @@ func (c *Chat) uniqueID(id, episodeID string, index int) string {
 	}
 }
 
-// Last returns the role of the last rendered message, "" for an empty chat.
-func (c *Chat) Last() episode.Role {
-	if len(c.Entries) == 0 {
-		return ""
-	}
-	return c.Entries[len(c.Entries)-1].Role
-}
-
 // Restore rebuilds a chat from its entries, already rendered. What was stored had no open calls: a prompt with open calls is never made.
-func Restore(esc *Escaper, entries []*Entry, covered int64) *Chat {
+func Restore(esc *Escaper, entries []*Entry, covered int64, spoken episode.Role) *Chat {
 	c := NewChat(esc)
 	c.Entries = entries
 	c.Covered = covered
+	c.Spoken = spoken
 	for _, e := range entries {
 		c.note(e)
 		c.group = max(c.group, e.Group)

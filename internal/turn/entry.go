@@ -277,6 +277,9 @@ func (e *Entry) SetNotes(notes []Note) {
 	}
 }
 
+// ContentBytes returns the size of the rendered content without the notes behind it.
+func (e *Entry) ContentBytes() int { return e.bareBytes }
+
 // Append adds a note behind the rendered content.
 func (e *Entry) Append(n Note) { e.SetNotes(append(e.Notes[:len(e.Notes):len(e.Notes)], n)) }
 

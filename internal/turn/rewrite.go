@@ -71,5 +71,6 @@ func (c *Chat) Rewrite(cut int, changes map[string]Change, pure bool, records fu
 		n.Render(rec, c.esc)
 		out.push(&n)
 	}
+	out.Spoken = c.Spoken
 	return out, nil
 }
