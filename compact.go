@@ -83,6 +83,9 @@ func (s *Session) forced(ctx context.Context, head Head, target int, down error)
 	if len(l.chat.Entries) == 0 {
 		return nil, nil, ErrNoTurn
 	}
+	if err := s.fold(ctx, l); err != nil {
+		return nil, nil, err
+	}
 	l.setHead(head, pins)
 	if err := s.measure(ctx, l, backend, profile, fallback); err != nil {
 		return nil, nil, err

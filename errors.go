@@ -55,6 +55,12 @@ var (
 	ErrInvalidHead = errors.New("sakur4: invalid head")
 )
 
+// Errors of [Session.Unfold] and [Session.RecallFold].
+var (
+	// ErrNoFold is returned when the session has no such fold, or it is closed already.
+	ErrNoFold = errors.New("sakur4: no such fold")
+)
+
 // Errors of [Engine.Rederive].
 var (
 	// ErrStale is returned when a fact's source has changed since it was read. The error is a [*StaleError].

@@ -1,0 +1,352 @@
+package sakur4
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"sakur4/evict"
+	"sakur4/internal/digest"
+	"sakur4/internal/episode"
+	"sakur4/internal/store"
+	"sakur4/internal/turn"
+)
+
+// Fold opens a pocket of sub-context: everything that is recorded after the result of the call that opens it (or after the newest turn, where no
+// call is open) until the turn whose call closes it with [Session.Unfold]. Folds nest. An open fold changes no prompt.
+func (s *Session) Fold(ctx context.Context, description, goal string) (FoldID, error) {
+	if err := s.e.check(ctx); err != nil {
+		return "", err
+	}
+	id := s.e.id("fold")
+	err := s.e.st.Write(ctx, func(tx *store.Tx) error {
+		if err := tx.EnsureSession(s.e.project, s.id); err != nil {
+			return err
+		}
+		last, err := tx.LastSeq(s.e.project, s.id)
+		if err != nil {
+			return err
+		}
+		folds, err := tx.Folds(s.e.project, s.id)
+		if err != nil {
+			return err
+		}
+		parent := ""
+		for _, f := range folds {
+			if f.Closed == 0 && f.Summary == "" {
+				parent = f.ID // folds close from the inside, so the newest open one is around this one
+			}
+		}
+		return tx.OpenFold(store.FoldRow{ID: id, Project: s.e.project, Session: s.id, Parent: parent, Description: description, Goal: goal, Opened: last})
+	})
+	if err != nil {
+		return "", wrap(err)
+	}
+	return FoldID(id), nil
+}
+
+// Unfold closes a fold: its turns leave the prompt, and one summary with the result stands for them. The next prompt goes back to where the fold was
+// opened; everything before that is reused. Open folds inside it are closed with it. The turns stay recorded, see [Session.RecallFold].
+//
+// The error is [ErrNoFold] where the session has no such open fold.
+func (s *Session) Unfold(ctx context.Context, id FoldID, result string) error {
+	if err := s.e.check(ctx); err != nil {
+		return err
+	}
+	s.bookMu.Lock()
+	defer s.bookMu.Unlock()
+	if s.book == nil {
+		s.book = newBook()
+	}
+	err := s.e.st.Write(ctx, func(tx *store.Tx) error {
+		folds, err := tx.Folds(s.e.project, s.id)
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(folds, func(f store.FoldRow) bool { return f.ID == string(id) && f.Summary == "" })
+		if at < 0 {
+			return fmt.Errorf("%w: %q", ErrNoFold, id)
+		}
+		if err := s.book.sync(tx.Reader, s.e.project, s.id); err != nil {
+			return err
+		}
+		// Inner folds first: each open one was opened after this one.
+		for i := len(folds) - 1; i > at; i-- {
+			if folds[i].Summary == "" {
+				if err := s.close(tx, folds[i], "closed together with the fold around it"); err != nil {
+					return err
+				}
+			}
+		}
+		return s.close(tx, folds[at], result)
+	})
+	if err != nil {
+		s.book = nil
+	}
+	return wrap(err)
+}
+
+// close writes the summary episode of a fold and takes its turns down the ladder.
+func (s *Session) close(tx *store.Tx, f store.FoldRow, result string) error {
+	region, closed, err := s.region(tx, f)
+	if err != nil {
+		return err
+	}
+	rec := &episode.Record{ID: s.e.id("ep"), Project: s.e.project, Session: s.id, Role: episode.System, ToolName: turn.FoldTool, CallID: f.ID,
+		Content: foldSummary(f, len(region), result), Created: s.e.now(), Tier: evict.Live}
+	rec.At, rec.Tokens, rec.Tokenizer, rec.Digest = rec.Created, s.e.countRecord(rec), s.e.opts.Tokenizer.Name(), digest.Of(rec.Content)
+	if err := tx.AppendEpisode(rec); err != nil {
+		return err
+	}
+	edges := make([]store.EdgeRow, 0, len(region))
+	for _, ep := range region {
+		edges = append(edges, store.EdgeRow{Project: s.e.project, From: rec.ID, To: ep.ID, Kind: "folded_from"})
+		if ep.Fold != "" {
+			continue // of an inner fold, which has taken it out already
+		}
+		if err := tx.SetFold(s.e.project, ep.ID, f.ID); err != nil {
+			return err
+		}
+		for t := ep.Tier; t < evict.Referenced; t++ {
+			reason := fmt.Sprintf("tier %s → %s (%s closed, 0 tokens reclaimed)", t, t+1, f.ID)
+			if err := tx.SetTier(s.e.project, s.id, ep.ID, t, t+1, f.ID, reason, 0); err != nil {
+				return err
+			}
+		}
+	}
+	if err := tx.PutEdges(edges); err != nil {
+		return err
+	}
+	if err := tx.CloseFold(s.e.project, f.ID, closed, rec.ID); err != nil {
+		return err
+	}
+	s.book.add(rec)
+	return nil
+}
+
+func foldSummary(f store.FoldRow, turns int, result string) string {
+	text := fmt.Sprintf("Fold %s, closed. Task: %s", f.ID, f.Description)
+	if f.Goal != "" {
+		text += "\nGoal: " + f.Goal
+	}
+	return fmt.Sprintf("%s\nIts %d turns are stored whole; memory_recall_fold with id %s returns them.\nResult: %s", text, turns, f.ID, result)
+}
+
+// region returns the turns of a fold that is being closed, and the Seq of the last episode before the turn that closes it.
+func (s *Session) region(tx *store.Tx, f store.FoldRow) ([]episode.Record, int64, error) {
+	// The turn whose call is being answered now stays, and so do its results.
+	closed := s.book.last
+	closing := ""
+	if n := len(s.book.open); n > 0 {
+		closing = s.book.open[n-1].episode
+		rec, err := tx.Episode(s.e.project, closing)
+		if err != nil {
+			return nil, 0, err
+		}
+		if rec.Seq <= f.Opened {
+			closing = "" // the fold is closed by the very turn that opened it
+		} else {
+			closed = rec.Seq - 1
+		}
+	}
+	var region []episode.Record
+	for rec, err := range tx.SessionEpisodes(s.e.project, s.id, f.Opened) {
+		if err != nil {
+			return nil, 0, err
+		}
+		if rec.Seq > closed {
+			break
+		}
+		if rec.Role == episode.Tool {
+			call, err := tx.Episode(s.e.project, rec.CallEpisode)
+			if err != nil {
+				return nil, 0, err
+			}
+			if call.Seq <= f.Opened {
+				continue // a result of the turn that opened the fold
+			}
+		}
+		rec.Content, rec.Reasoning = "", ""
+		region = append(region, rec)
+	}
+	return region, closed, nil
+}
+
+// fold brings a rendering up to date with the folds that were closed.
+func (s *Session) fold(ctx context.Context, l *live) error {
+	return wrap(s.e.st.Read(ctx, func(r *store.Reader) error { return l.applyFolds(r, s.e.project, s.id) }))
+}
+
+// applyFolds takes the turns of folds that were closed since out of the prompt, and puts their summaries where they were opened.
+// It is the one break of a prompt besides a compaction.
+func (l *live) applyFolds(r *store.Reader, project, session string) error {
+	folds, err := r.Folds(project, session)
+	if err != nil {
+		return err
+	}
+	for _, f := range folds {
+		if f.Summary == "" || slices.Contains(l.Folded, f.ID) {
+			continue
+		}
+		if err := l.applyFold(r, project, f); err != nil {
+			return err
+		}
+		l.Folded = append(l.Folded, f.ID)
+	}
+	return nil
+}
+
+func (l *live) applyFold(r *store.Reader, project string, f store.FoldRow) error {
+	summary, err := r.Episode(project, f.Summary)
+	if err != nil {
+		return err
+	}
+	opening := int64(-1) // the turn that opened the fold, of which results may have come later
+	newest := l.newestUser()
+	changes := map[string]turn.Change{}
+	first := len(l.chat.Entries)
+	for i, e := range l.chat.Entries {
+		switch {
+		case e.Kind != turn.KindEpisode || e.Seq > f.Closed:
+		case e.Seq <= f.Opened:
+			opening = max(opening, e.Seq)
+		case e.Role == episode.Tool && e.Atom <= f.Opened:
+		case e.Role == episode.User && (e.Seq == newest || l.taskRoot() == e.Seq):
+			// What the user said last, and first, stands in every prompt.
+		default:
+			changes[e.Episode] = turn.Change{Gone: true}
+			first = min(first, i)
+		}
+	}
+	text, _ := l.esc.Escape(turn.Sent(summary.Content))
+	note := turn.Note{ID: summary.ID, Kind: turn.NoteFold, Text: text, Ref: f.ID}
+	if len(changes) == 0 {
+		// Nothing of it is in the prompt any more: the summary goes to the newest message, and nothing is sent anew.
+		l.chat.Pending = append(l.chat.Pending, note)
+		return nil
+	}
+	chat, err := l.chat.Rewrite(first, changes, false, func(string) (*episode.Record, error) { return nil, errStop })
+	if err != nil {
+		return err
+	}
+	l.chat = chat
+	at := first
+	for at > 0 && l.chat.Entries[at-1].Role == episode.Assistant {
+		at-- // only user turns and results carry notes
+	}
+	if at > 0 && at == first {
+		at--
+		l.chat.Entries[at].Append(note)
+	} else {
+		l.chat.Pending = append(l.chat.Pending, note)
+		at = first
+	}
+	l.touch(at)
+	l.Sent = min(l.Sent, at)
+	l.notes = append(l.notes, f.ID+" closed")
+	return nil
+}
+
+func (l *live) newestUser() (seq int64) {
+	for _, e := range l.chat.Entries {
+		if e.Kind == turn.KindEpisode && e.Role == episode.User {
+			seq = e.Seq
+		}
+	}
+	return seq
+}
+
+func (l *live) taskRoot() int64 {
+	for _, e := range l.chat.Entries {
+		if e.Kind == turn.KindEpisode && e.Role == episode.User {
+			return e.Seq
+		}
+	}
+	return 0
+}
+
+// FoldInfo describes a fold.
+type FoldInfo struct {
+	// ID is its name, Parent the fold around it ("" for none).
+	ID, Parent FoldID
+	// Description and Goal are what it was opened with.
+	Description, Goal string
+	// Summary is the episode that stands for it; "" while it is open.
+	Summary EpisodeID
+}
+
+// Folds yields the session's folds in the order in which they were opened. An error ends the sequence.
+func (s *Session) Folds(ctx context.Context) iter.Seq2[FoldInfo, error] {
+	return func(yield func(FoldInfo, error) bool) {
+		if err := s.e.check(ctx); err != nil {
+			yield(FoldInfo{}, err)
+			return
+		}
+		var rows []store.FoldRow
+		err := s.e.st.Read(ctx, func(r *store.Reader) (err error) {
+			rows, err = r.Folds(s.e.project, s.id)
+			return err
+		})
+		if err != nil {
+			yield(FoldInfo{}, wrap(err))
+			return
+		}
+		for _, f := range rows {
+			if !yield(FoldInfo{ID: FoldID(f.ID), Parent: FoldID(f.Parent), Description: f.Description, Goal: f.Goal, Summary: EpisodeID(f.Summary)}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// RecallFold yields every turn of a fold, those of folds inside it too, verbatim and in their order; of an open one, those so far.
+// The error is [ErrNoFold] where the session has no such fold.
+func (s *Session) RecallFold(ctx context.Context, id FoldID) iter.Seq2[Episode, error] {
+	return func(yield func(Episode, error) bool) {
+		if err := s.e.check(ctx); err != nil {
+			yield(Episode{}, err)
+			return
+		}
+		err := s.e.st.Read(ctx, func(r *store.Reader) error {
+			f, err := r.Fold(s.e.project, string(id))
+			if errors.Is(err, store.ErrNotFound) || err == nil && f.Session != s.id {
+				return fmt.Errorf("%w: %q", ErrNoFold, id)
+			}
+			if err != nil {
+				return err
+			}
+			opened := map[string]bool{} // turns at or before the opening: their results are not the fold's
+			for rec, err := range r.SessionEpisodes(s.e.project, s.id, f.Opened) {
+				if err != nil {
+					return err
+				}
+				if f.Summary != "" && rec.Seq > f.Closed {
+					return nil
+				}
+				if rec.Role == episode.Tool {
+					before, known := opened[rec.CallEpisode]
+					if !known {
+						call, err := r.Episode(s.e.project, rec.CallEpisode)
+						if err != nil {
+							return err
+						}
+						before = call.Seq <= f.Opened
+						opened[rec.CallEpisode] = before
+					}
+					if before {
+						continue
+					}
+				}
+				if !yield(view(&rec), nil) {
+					return errStop
+				}
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errStop) {
+			yield(Episode{}, wrap(err))
+		}
+	}
+}

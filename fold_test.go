@@ -1,0 +1,292 @@
+package sakur4_test
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sakur4"
+	"sakur4/evict"
+	"sakur4/internal/llamatest"
+	"sakur4/receipt"
+)
+
+// folder drives a session whose turns are calls and results.
+type folder struct {
+	t   testing.TB
+	s   *sakur4.Session
+	n   int
+	ids []sakur4.EpisodeID
+}
+
+func (f *folder) commit(tn sakur4.Turn) {
+	f.t.Helper()
+	c, err := f.s.Commit(f.t.Context(), tn)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.ids = append(f.ids, c.Episode)
+}
+
+// call commits a call, runs what it stands for, and commits its result.
+func (f *folder) call(name string, run func() string) {
+	f.t.Helper()
+	f.n++
+	id := fmt.Sprint("c", f.n)
+	f.commit(sakur4.Turn{Role: sakur4.RoleAssistant, ToolCalls: []sakur4.ToolCall{{ID: id, Name: name, Arguments: "{}"}}})
+	f.commit(sakur4.Turn{Role: sakur4.RoleTool, ToolCallID: id, Content: run()})
+}
+
+func (f *folder) window() *sakur4.Window {
+	f.t.Helper()
+	w, err := f.s.Window(f.t.Context(), sakur4.Head{System: "You are a careful engineer."})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return w
+}
+
+func text(w *sakur4.Window) string {
+	var b strings.Builder
+	for _, m := range w.Messages {
+		b.WriteString(m.Role + ": " + m.Content + "\n")
+	}
+	return b.String()
+}
+
+// TestFold opens a fold, works inside, closes it: its turns leave the prompt, its summary stands where it was opened, what was before is the same,
+// and the whole trace is still there, also in another process and for folds inside folds.
+func TestFold(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	path := filepath.Join(t.TempDir(), "fold.db")
+	root := t.TempDir()
+	openAt := func() *sakur4.Engine {
+		eng, err := sakur4.Open(ctx, path, &sakur4.Options{ProjectRoot: root})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return eng
+	}
+	eng := openAt()
+	f := &folder{t: t, s: eng.Session("s")}
+	f.commit(sakur4.Turn{Role: sakur4.RoleUser, Content: "Find the slow query."})
+	f.call("read_file", func() string { return "before the fold" })
+	f.window()
+	var outer, inner sakur4.FoldID
+	f.call("memory_fold", func() string {
+		id, err := f.s.Fold(ctx, "look at the logs", "a timestamp")
+		if err != nil {
+			t.Fatal(err)
+		}
+		outer = id
+		return "fold opened: " + string(id)
+	})
+	w := f.window()
+	opening := len(w.Messages)
+	start := len(f.ids)
+	f.call("read_log", func() string { return "log one, inside the outer fold" })
+	f.window()
+	f.call("memory_fold", func() string {
+		id, err := f.s.Fold(ctx, "the second log", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		inner = id
+		return "fold opened: " + string(id)
+	})
+	f.call("read_log", func() string { return "log two, inside the inner fold" })
+	f.window()
+	innerEnd := len(f.ids)
+	f.call("memory_unfold", func() string {
+		if err := f.s.Unfold(ctx, inner, "nothing in the second log"); err != nil {
+			t.Fatal(err)
+		}
+		return "closed"
+	})
+	w = f.window()
+	if got := text(w); strings.Contains(got, "log two") || !strings.Contains(got, "nothing in the second log") || !strings.Contains(got, "log one") {
+		t.Fatalf("after the inner fold was closed:\n%s", got)
+	}
+	if n := w.Receipt.Tokens(receipt.FoldSummaries); n == 0 {
+		t.Errorf("the receipt counts no fold summary:\n%s", w.Receipt)
+	}
+	end := len(f.ids)
+	before := w.Messages[:opening-1]
+
+	// Another process goes on.
+	if err := eng.Close(); err != nil {
+		t.Fatal(err)
+	}
+	eng = openAt()
+	f.s = eng.Session("s")
+	f.call("memory_unfold", func() string {
+		if err := f.s.Unfold(ctx, outer, "the slow query is at 12:04"); err != nil {
+			t.Fatal(err)
+		}
+		return "closed"
+	})
+	w = f.window()
+	got := text(w)
+	if strings.Contains(got, "log one") || strings.Contains(got, "second log") || !strings.Contains(got, "the slow query is at 12:04") || !strings.Contains(got, string(outer)) {
+		t.Fatalf("after the outer fold was closed:\n%s", got)
+	}
+	for i, m := range before {
+		if w.Messages[i].Content != m.Content {
+			t.Errorf("message %d changed: %q, was %q", i, w.Messages[i].Content, m.Content)
+		}
+	}
+	if w.Plan != nil || !strings.Contains(strings.Join(w.Receipt.Notes, "; "), string(outer)+" closed") {
+		t.Errorf("the receipt does not name the break: %v", w.Receipt.Notes)
+	}
+	if again := f.window(); text(again) != got {
+		t.Errorf("a second window differs:\n%s\nwas\n%s", text(again), got)
+	}
+
+	trace := func(id sakur4.FoldID) (ids []sakur4.EpisodeID) {
+		for ep, err := range f.s.RecallFold(ctx, id) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ep.Role != sakur4.RoleSystem {
+				ids = append(ids, ep.ID)
+			}
+		}
+		return ids
+	}
+	if got := trace(outer); !slices.Equal(got, f.ids[start:end]) {
+		t.Errorf("RecallFold(outer) = %v, want %v", got, f.ids[start:end])
+	}
+	if got := trace(inner); !slices.Equal(got, f.ids[innerEnd-2:innerEnd]) {
+		t.Errorf("RecallFold(inner) = %v, want %v", got, f.ids[innerEnd-2:innerEnd])
+	}
+	for _, id := range f.ids[start:end] {
+		ep, err := eng.Episode(ctx, id)
+		if err != nil || ep.Tier != evict.Referenced || ep.Fold == "" {
+			t.Errorf("Episode(%s): tier %s, fold %q, %v", id, ep.Tier, ep.Fold, err)
+		}
+	}
+	last := evict.Tier(0)
+	for ev, err := range f.s.Evictions(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev.To != ev.From+1 {
+			t.Errorf("rung skipped: %+v", ev)
+		}
+		last = ev.To
+	}
+	if last != evict.Referenced {
+		t.Errorf("the last rung taken is %s", last)
+	}
+	for _, c := range []struct {
+		include bool
+		want    bool
+	}{{false, false}, {true, true}} {
+		hits, err := eng.Recall(ctx, sakur4.Query{Text: "log one inside outer", IncludeFolded: c.include})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := slices.ContainsFunc(hits.Items, func(h sakur4.Hit) bool { return strings.Contains(h.Text, "log one") })
+		if found != c.want {
+			t.Errorf("Recall with IncludeFolded %t finds the folded turn: %t", c.include, found)
+		}
+	}
+	if err := f.s.Unfold(ctx, outer, "again"); !errors.Is(err, sakur4.ErrNoFold) {
+		t.Errorf("Unfold of a closed fold: %v, want ErrNoFold", err)
+	}
+	if err := f.s.Unfold(ctx, "fold_none", ""); !errors.Is(err, sakur4.ErrNoFold) {
+		t.Errorf("Unfold of an unknown fold: %v, want ErrNoFold", err)
+	}
+	if err := eng.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestFoldKeepsTheUser: what the user says while a fold is open stays in the prompt, and an open inner fold closes with the outer one.
+func TestFoldKeepsTheUser(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	eng := open(t, nil)
+	f := &folder{t: t, s: eng.Session("s")}
+	f.commit(sakur4.Turn{Role: sakur4.RoleUser, Content: "Find the slow query."})
+	id, err := f.s.Fold(ctx, "outside any call", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.call("read_log", func() string { return "inside" })
+	if _, err := f.s.Fold(ctx, "never closed", ""); err != nil {
+		t.Fatal(err)
+	}
+	f.commit(sakur4.Turn{Role: sakur4.RoleUser, Content: "Only the newest log, please."})
+	f.call("read_log", func() string { return "inside too" })
+	f.window()
+	f.call("memory_unfold", func() string {
+		if err := f.s.Unfold(ctx, id, "done"); err != nil {
+			t.Fatal(err)
+		}
+		return "closed"
+	})
+	got := text(f.window())
+	for _, want := range []string{"Find the slow query.", "Only the newest log, please.", "Result: done"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the prompt lacks %q:\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "inside") {
+		t.Errorf("the prompt still has the folded turns:\n%s", got)
+	}
+	for fold, err := range f.s.Folds(ctx) {
+		if err != nil || fold.Summary == "" {
+			t.Errorf("fold %s is open: %v", fold.ID, err)
+		}
+	}
+}
+
+// TestLiveFold: after Unfold a real server reuses everything up to where the fold was opened.
+func TestLiveFold(t *testing.T) {
+	srv := llamatest.Start(t, llamatest.Options{Context: 16384})
+	d := newDrive(t, srv, nil, 16384)
+	ctx := t.Context()
+	d.commit(sakur4.Turn{Role: sakur4.RoleUser, Content: "Find the slow query."})
+	d.turn()
+	d.work(3)
+	call := func(name string, run func() string) {
+		d.calls++
+		id := fmt.Sprintf("fold_%d", d.calls)
+		d.commit(sakur4.Turn{Role: sakur4.RoleAssistant, ToolCalls: []sakur4.ToolCall{{ID: id, Name: name, Arguments: "{}"}}})
+		d.commit(sakur4.Turn{Role: sakur4.RoleTool, ToolCallID: id, Content: run()})
+	}
+	var id sakur4.FoldID
+	call("memory_fold", func() string {
+		fold, err := d.s.Fold(ctx, "look at the logs", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		id = fold
+		return "opened"
+	})
+	d.turn()
+	opening := d.windows[len(d.windows)-1].Used
+	d.work(6)
+	call("memory_unfold", func() string {
+		if err := d.s.Unfold(ctx, id, "found it"); err != nil {
+			t.Fatal(err)
+		}
+		return "closed"
+	})
+	d.prev = nil // the one other break
+	d.turn()
+	r := d.windows[len(d.windows)-1]
+	// The summary follows the opening call's result, whose end marks and the header of the reply stood behind it.
+	if diff := opening - r.Cache.Reused; diff < 0 || diff > 40 {
+		t.Errorf("%d tokens reused, the fold was opened at %d\n%s", r.Cache.Reused, opening, r)
+	}
+	if r.Cache.Reused != r.Cache.Predicted {
+		t.Errorf("%d reused, %d predicted", r.Cache.Reused, r.Cache.Predicted)
+	}
+	d.work(2)
+}
