@@ -133,3 +133,15 @@ func (c *counting) Spans(text string) ([]int32, []int) {
 	c.bytes.Add(int64(len(text)))
 	return c.Tokenizer.Spans(text)
 }
+
+// forgetful is a server whose template may drop reasoning.
+type forgetful struct {
+	*embedded.Server
+	preserves bool
+}
+
+func (f *forgetful) Profile(ctx context.Context) (boundary.Profile, error) {
+	p, err := f.Server.Profile(ctx)
+	p.Template.PreservesReasoning = f.preserves
+	return p, err
+}
