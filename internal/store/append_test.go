@@ -88,11 +88,11 @@ func TestRecordedRowsCannotBeChanged(t *testing.T) {
 		`UPDATE symbolic_fact SET kind = 'opinion'`,
 		`UPDATE dependency_graph_edge SET kind = 'likes'`,
 		`INSERT INTO semantic_atlas (entry_id, project_id, session_id, anchor_type, anchor_id, anchor_hash_at_write, text, origin, tokens, created)
-		 VALUES ('sem_1', 'p', 's', 'symbolic_fact', 'sym_missing', 'h', 't', 'extraction', 1, 0)`,
+		 VALUES ('sem_1', 'p', 's', 'symbolic_fact', 'sym_missing', 'h', 't', 'extracted', 1, 0)`,
 		`INSERT INTO semantic_atlas (entry_id, project_id, session_id, anchor_type, anchor_id, anchor_hash_at_write, text, origin, tokens, created)
-		 VALUES ('sem_1', 'p', 's', 'guess', 'ep_1', 'h', 't', 'extraction', 1, 0)`,
+		 VALUES ('sem_1', 'p', 's', 'guess', 'ep_1', 'h', 't', 'extracted', 1, 0)`,
 		`INSERT INTO semantic_atlas (entry_id, project_id, session_id, anchor_type, anchor_id, anchor_hash_at_write, text, origin, tokens, created)
-		 VALUES ('sem_1', 'p', 's', 'episodic_stream', 'ep_1', NULL, 't', 'extraction', 1, 0)`,
+		 VALUES ('sem_1', 'p', 's', 'episodic_stream', 'ep_1', NULL, 't', 'extracted', 1, 0)`,
 	)
 	tables := []string{"episodic_stream", "symbolic_fact", "symbolic_fact_version", "eviction", "anchor_set", "dependency_graph_edge", "semantic_atlas"}
 	before := dump(t, raw, tables)

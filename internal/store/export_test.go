@@ -35,7 +35,7 @@ func Unindexed(s *Store) bool {
 		panic(err)
 	}
 	defer s.putReader(c)
-	for _, t := range [...]track{episodeTrack, factTrack} {
+	for _, t := range tracks {
 		b, err := s.collect(c, t, "")
 		if err != nil {
 			panic(err)

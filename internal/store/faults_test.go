@@ -55,6 +55,9 @@ func TestAFailedQueryIsAnErrorNeverZero(t *testing.T) {
 			"InDegree":     func() error { _, err := r.InDegree("p", []string{"x"}); return err },
 			"Fold":         func() error { _, err := r.Fold("p", "x"); return err },
 			"Folds":        func() error { _, err := r.Folds("p", "s"); return err },
+			"Entry":        func() error { _, err := r.Entry("p", "x"); return err },
+			"Entries":      func() error { _, err := drain(r.Entries(store.EntryFilter{Project: "p"})); return err },
+			"Freshness":    func() error { _, err := drain(r.Freshness("p", 0)); return err },
 			"Projects":     func() error { _, err := r.Projects(); return err },
 			"SearchEpisodes": func() error {
 				_, err := r.SearchEpisodes(store.SearchQuery{Project: "p", Terms: []string{"a"}, K: 1})

@@ -27,15 +27,19 @@ const (
 	termBytes = 256
 )
 
-// track names one of the two indexes and its tables.
+// track names one of the indexes and its tables. rows is the column by which a document names its row.
 type track struct {
-	name                                string
-	docs, fts, terms, postings, pending string
+	name                                      string
+	docs, rows, fts, terms, postings, pending string
+	// indexed and unindexed look up whose document it is: id, order, length in terms, time, session, tier. The first is asked with the
+	// document, the second with the row.
+	indexed, unindexed string
 }
 
 var episodeTrack = track{
 	name:     "episode",
 	docs:     "episode_doc",
+	rows:     "seq",
 	fts:      "episode_fts",
 	terms:    "episode_terms",
 	postings: "episode_postings",
@@ -44,12 +48,22 @@ SELECT e.seq, e.seq, (SELECT p.num FROM project p WHERE p.project_id = e.project
 FROM episodic_stream e
 WHERE e.seq > ?
 ORDER BY e.seq`,
+	indexed: `
+SELECT e.episode_id, e.seq, d.terms, e.at, e.session_id, e.eviction_tier
+FROM episode_doc d
+JOIN episodic_stream e ON e.seq = d.seq
+WHERE d.doc = ? AND e.project_id = ?`,
+	unindexed: `
+SELECT episode_id, seq, 0, at, session_id, eviction_tier
+FROM episodic_stream
+WHERE seq = ? AND project_id = ?`,
 }
 
 // Of a fact's value the first 4 KB are indexed: longer ones are whole files or diffs, which the episode's own document covers.
 var factTrack = track{
 	name:     "fact",
 	docs:     "fact_doc",
+	rows:     "num",
 	fts:      "fact_fts",
 	terms:    "fact_terms",
 	postings: "fact_postings",
@@ -59,7 +73,45 @@ SELECT f.revision, f.num, (SELECT p.num FROM project p WHERE p.project_id = f.pr
 FROM symbolic_fact f
 WHERE f.revision > ?
 ORDER BY f.revision`,
+	indexed: `
+SELECT f.fact_id, f.num, d.terms, f.updated, '', ''
+FROM fact_doc d
+JOIN symbolic_fact f ON f.num = d.num
+WHERE d.doc = ? AND f.project_id = ?`,
+	unindexed: `
+SELECT fact_id, num, 0, updated, '', ''
+FROM symbolic_fact
+WHERE num = ? AND project_id = ?`,
 }
+
+// An entry is also found by the name of the fact that it interprets.
+var entryTrack = track{
+	name:     "entry",
+	docs:     "entry_doc",
+	rows:     "num",
+	fts:      "entry_fts",
+	terms:    "entry_terms",
+	postings: "entry_postings",
+	pending: `
+SELECT a.num, a.num, (SELECT p.num FROM project p WHERE p.project_id = a.project_id), coalesce(f.qualified_name, ''), '', a.text,
+  coalesce(f.file_path, ''), a.project_id
+FROM semantic_atlas a
+LEFT JOIN symbolic_fact f ON a.anchor_type = 'symbolic_fact' AND f.fact_id = a.anchor_id AND f.project_id = a.project_id
+WHERE a.num > ?
+ORDER BY a.num`,
+	indexed: `
+SELECT a.entry_id, a.num, d.terms, a.created, a.session_id, ''
+FROM entry_doc d
+JOIN semantic_atlas a ON a.num = d.num
+WHERE d.doc = ? AND a.project_id = ? AND a.replaced_by = '' AND a.retired = 0`,
+	unindexed: `
+SELECT entry_id, num, 0, created, session_id, ''
+FROM semantic_atlas
+WHERE num = ? AND project_id = ? AND replaced_by = '' AND retired = 0`,
+}
+
+// tracks are all of them.
+var tracks = [...]track{episodeTrack, factTrack, entryTrack}
 
 // pendingRow is a row behind the watermark, analysed: the terms of each of its documents.
 type pendingRow struct {
@@ -259,10 +311,10 @@ func (t track) add(c *conn, row pendingRow, terms []string) error {
 	if t.name == "fact" {
 		_, err = c.exec(`INSERT INTO fact_doc (doc, num, terms) VALUES (?, ?, ?)`, doc, row.row, len(terms))
 	} else {
-		if doc, _, err = c.number(`SELECT coalesce(max(doc), 0) + 1 FROM episode_doc`); err != nil {
+		if doc, _, err = c.number(`SELECT coalesce(max(doc), 0) + 1 FROM ` + t.docs); err != nil {
 			return err
 		}
-		_, err = c.exec(`INSERT INTO episode_doc (doc, seq, terms) VALUES (?, ?, ?)`, doc, row.row, len(terms))
+		_, err = c.exec(`INSERT INTO `+t.docs+` (doc, `+t.rows+`, terms) VALUES (?, ?, ?)`, doc, row.row, len(terms))
 	}
 	if err != nil {
 		return err
@@ -328,14 +380,14 @@ func (s *Store) acquire(ctx context.Context, semaphore chan struct{}, wait bool)
 	}
 }
 
-// drain brings both indexes up to date, batch by batch. The text is analysed before the writer is taken. wait is as for acquire.
+// drain brings the indexes up to date, batch by batch. The text is analysed before the writer is taken. wait is as for acquire.
 func (s *Store) drain(ctx context.Context, wait bool) error {
 	if err := s.acquire(ctx, s.draining, wait); err != nil {
 		return err
 	}
 	defer func() { <-s.draining }()
 	s.unindexed.Store(0)
-	for _, t := range [...]track{episodeTrack, factTrack} {
+	for _, t := range tracks {
 		for {
 			var b batch
 			err := s.snapshot(ctx, s.takeReader, func(r *Reader) (err error) {

@@ -13,6 +13,7 @@ import (
 	"sakur4/internal/episode"
 	"sakur4/internal/store"
 	"sakur4/internal/storetest"
+	"sakur4/semantic"
 	"sakur4/symbolic"
 )
 
@@ -75,6 +76,16 @@ func everything(r *store.Reader, project, other string) (map[string]any, error) 
 	keep("SearchEpisodes in session", found, err)
 	found, err = r.SearchFacts(store.SearchQuery{Project: project, Terms: []string{"secret"}, K: 100})
 	keep("SearchFacts", found, err)
+	entry, err := r.Entry(project, other+"_sem_1")
+	keep("Entry", entry, err)
+	entries, err := drain(r.Entries(store.EntryFilter{Project: project, All: true}))
+	keep("Entries", entries, err)
+	entries, err = drain(r.Entries(store.EntryFilter{Project: project, AnchorID: other + "_ep_1", All: true}))
+	keep("Entries by anchor", entries, err)
+	states, err := drain(r.Freshness(project, 0))
+	keep("Freshness", states, err)
+	found, err = r.SearchEntries(store.SearchQuery{Project: project, Terms: []string{"secret"}, K: 100})
+	keep("SearchEntries", found, err)
 	fold, err := r.Fold(project, other+"_fold")
 	keep("Fold", fold, err)
 	folds, err := r.Folds(project, "s")
@@ -116,6 +127,12 @@ func occupy(t *testing.T, s *store.Store, project string, times int) {
 		do(tx.ReplaceDecisions(project, "s", 0, []store.DecisionRow{{Body: "secret"}}))
 		do(tx.PutReceipt(project, "s", store.ReceiptRow{WindowID: project + "_w", Body: "secret"}))
 		do(tx.PutCheckpoints(project, "s", []store.CheckpointRow{{Position: 1, Body: "secret"}}))
+		_, err := tx.PutEntry(project, "s", store.NewEntry{ID: id("sem", 1), AnchorType: "episodic_stream", AnchorID: id("ep", 1), Text: "a secret",
+			Origin: semantic.Extracted, Tokens: 2})
+		do(err)
+		_, err = tx.PutEntry(project, "s", store.NewEntry{ID: id("sem", 2), AnchorType: "symbolic_fact", AnchorID: "sym_" + project + "_a", Text: "the secret is out",
+			Origin: semantic.Interpreted, Tokens: 4, Replaces: id("sem", 1)})
+		do(err)
 		do(tx.OpenFold(store.FoldRow{ID: project + "_fold", Project: project, Session: "s", Goal: "secret"}))
 		return errors.Join(errs...)
 	})
@@ -185,7 +202,7 @@ func TestEveryMethodIsAsked(t *testing.T) {
 	known := map[string]bool{"Projects": true} // names every project on purpose
 	for _, name := range []string{"Episode", "SessionEpisodes", "Episodes", "LastSeq", "Sessions", "Pins", "Notes", "RenderState", "Decisions", "Receipt",
 		"LastReceipt", "Receipts", "Evictions", "Checkpoints", "Fact", "Facts", "FactVersions", "Edges", "InDegree", "SearchEpisodes", "SearchFacts",
-		"Fold", "Folds", "Counts"} {
+		"Fold", "Folds", "Counts", "Entry", "Entries", "Freshness", "SearchEntries"} {
 		known[name] = true
 	}
 	typ := reflect.TypeFor[*store.Reader]()

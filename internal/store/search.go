@@ -41,7 +41,7 @@ type SearchQuery struct {
 }
 
 // Scored is a result. A higher Score, by BM25 over the project's own documents with term frequencies in coarse steps, is better. Seq is an episode's position, or the order
-// in which a fact was first written.
+// in which a fact or an entry was first written.
 type Scored struct {
 	ID    string
 	Score float64
@@ -347,28 +347,9 @@ func (s *searcher) lookUp(doc int64) (found Scored, length int64, keep bool, err
 		p := s.pending[-1-doc]
 		key, length = p.row, int64(p.length)
 	}
-	sql := `
-SELECT f.fact_id, f.num, d.terms, f.updated, '', ''
-FROM fact_doc d
-JOIN symbolic_fact f ON f.num = d.num
-WHERE d.doc = ? AND f.project_id = ?`
-	switch {
-	case s.track.name == "fact" && doc < 0:
-		sql = `
-SELECT fact_id, num, 0, updated, '', ''
-FROM symbolic_fact
-WHERE num = ? AND project_id = ?`
-	case s.track.name == "episode" && doc < 0:
-		sql = `
-SELECT episode_id, seq, 0, at, session_id, eviction_tier
-FROM episodic_stream
-WHERE seq = ? AND project_id = ?`
-	case s.track.name == "episode":
-		sql = `
-SELECT e.episode_id, e.seq, d.terms, e.at, e.session_id, e.eviction_tier
-FROM episode_doc d
-JOIN episodic_stream e ON e.seq = d.seq
-WHERE d.doc = ? AND e.project_id = ?`
+	sql := s.track.indexed
+	if doc < 0 {
+		sql = s.track.unindexed
 	}
 	err = s.conn.each(sql, []any{key, s.query.Project}, func(row *sqlite3.Stmt) error {
 		found = Scored{ID: row.ColumnText(0), Seq: row.ColumnInt64(1)}
@@ -377,10 +358,10 @@ WHERE d.doc = ? AND e.project_id = ?`
 		}
 		at := decodeTime(row.ColumnInt64(3))
 		keep = (s.query.Since.IsZero() || !at.Before(s.query.Since)) && (s.query.Until.IsZero() || at.Before(s.query.Until))
-		if s.track.name == "episode" {
-			keep = keep && (s.query.Session == "" || row.ColumnText(4) == s.query.Session) &&
-				(s.query.IncludeDropped || row.ColumnText(5) != evict.Dropped.String())
+		if s.track.name != "fact" {
+			keep = keep && (s.query.Session == "" || row.ColumnText(4) == s.query.Session)
 		}
+		keep = keep && (s.query.IncludeDropped || row.ColumnText(5) != evict.Dropped.String())
 		return nil
 	})
 	return found, length, keep, err

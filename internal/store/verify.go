@@ -165,6 +165,12 @@ FROM symbolic_fact f
 WHERE f.episode_id <> ''
   AND NOT EXISTS (SELECT 1 FROM episodic_stream e WHERE e.episode_id = f.episode_id AND e.project_id = f.project_id)
 ORDER BY f.num`},
+		{"entry %s is replaced by %s, which is not there", `
+SELECT a.entry_id, a.replaced_by
+FROM semantic_atlas a
+WHERE a.replaced_by <> ''
+  AND NOT EXISTS (SELECT 1 FROM semantic_atlas n WHERE n.entry_id = a.replaced_by AND n.project_id = a.project_id AND n.replaces = a.entry_id)
+ORDER BY a.num`},
 		{"fact %s is at version %s with %s older ones", `
 SELECT f.fact_id, f.version, (SELECT count(*) FROM symbolic_fact_version v WHERE v.fact_id = f.fact_id) AS older
 FROM symbolic_fact f
@@ -192,6 +198,12 @@ FROM symbolic_fact f
 WHERE f.revision <= (SELECT watermark FROM fts_watermark WHERE name = 'fact')
   AND f.num NOT IN (SELECT num FROM fact_doc)
 ORDER BY f.num`},
+		{"index: entry %s has no document", `
+SELECT a.entry_id
+FROM semantic_atlas a
+WHERE a.num <= (SELECT watermark FROM fts_watermark WHERE name = 'entry')
+  AND a.num NOT IN (SELECT num FROM entry_doc)
+ORDER BY a.num`},
 		{"index: %s totals are %s documents and %s terms, there are %s and %s", `
 SELECT t.name, t.docs, t.terms, n.docs, n.terms
 FROM (SELECT name, sum(docs) AS docs, sum(terms) AS terms FROM fts_total GROUP BY name) t
@@ -199,6 +211,8 @@ JOIN (
   SELECT 'episode' AS name, count(*) AS docs, coalesce(sum(terms), 0) AS terms FROM episode_doc
   UNION ALL
   SELECT 'fact', count(*), coalesce(sum(terms), 0) FROM fact_doc
+  UNION ALL
+  SELECT 'entry', count(*), coalesce(sum(terms), 0) FROM entry_doc
 ) n ON n.name = t.name
 WHERE t.docs <> n.docs OR t.terms <> n.terms
 ORDER BY t.name`},
@@ -241,7 +255,7 @@ func (s *Store) verifyIndex(ctx context.Context, report *Report) error {
 	}
 	lost := false
 	err = s.transact(ctx, c, func() { lost = true }, func(c *conn) error {
-		for _, table := range [...]string{"episode_fts", "fact_fts"} {
+		for _, table := range [...]string{"episode_fts", "fact_fts", "entry_fts"} {
 			_, err := c.exec(`INSERT INTO ` + table + ` (` + table + `) VALUES ('integrity-check')`)
 			switch {
 			case errors.Is(err, sqlite3.CORRUPT):

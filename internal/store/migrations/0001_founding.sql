@@ -161,9 +161,10 @@ CREATE TABLE semantic_atlas (
   anchor_id            TEXT NOT NULL CHECK (anchor_id <> ''),
   anchor_hash_at_write TEXT NOT NULL CHECK (anchor_hash_at_write <> ''),
   text                 TEXT NOT NULL CHECK (text <> ''),
-  origin               TEXT NOT NULL CHECK (origin IN ('extraction', 'summarizer', 'interpretation')),
+  origin               TEXT NOT NULL CHECK (origin IN ('extracted', 'summarized', 'interpreted')),
   tokens               INTEGER NOT NULL,
   created              INTEGER NOT NULL,
+  replaces             TEXT NOT NULL DEFAULT '',
   replaced_by          TEXT NOT NULL DEFAULT '',
   retired              INTEGER NOT NULL DEFAULT 0 CHECK (retired IN (0, 1)),
   FOREIGN KEY (project_id, session_id) REFERENCES session (project_id, session_id)
@@ -189,8 +190,13 @@ BEGIN
   SELECT RAISE(ABORT, 'semantic_atlas: the entry is there');
 END;
 
+-- What is replaced or retired stays so. rowid, oid and _rowid_ name num as well, which a column list would not see.
 CREATE TRIGGER semantic_atlas_no_update
-BEFORE UPDATE OF num, entry_id, project_id, session_id, anchor_type, anchor_id, anchor_hash_at_write, text, origin, tokens, created ON semantic_atlas
+BEFORE UPDATE ON semantic_atlas
+WHEN NEW.num IS NOT OLD.num OR NEW.entry_id IS NOT OLD.entry_id OR NEW.project_id IS NOT OLD.project_id OR NEW.session_id IS NOT OLD.session_id
+  OR NEW.anchor_type IS NOT OLD.anchor_type OR NEW.anchor_id IS NOT OLD.anchor_id OR NEW.anchor_hash_at_write IS NOT OLD.anchor_hash_at_write
+  OR NEW.text IS NOT OLD.text OR NEW.origin IS NOT OLD.origin OR NEW.tokens IS NOT OLD.tokens OR NEW.created IS NOT OLD.created
+  OR NEW.replaces IS NOT OLD.replaces OR NEW.retired < OLD.retired OR OLD.replaced_by <> '' AND NEW.replaced_by IS NOT OLD.replaced_by
 BEGIN
   SELECT RAISE(ABORT, 'semantic_atlas: an entry is replaced by a new one, never rewritten');
 END;
@@ -222,8 +228,8 @@ FROM (
     sa.anchor_id,
     sa.anchor_hash_at_write,
     CASE sa.anchor_type
-      WHEN 'symbolic_fact' THEN (SELECT sf.ast_hash FROM symbolic_fact sf WHERE sf.fact_id = sa.anchor_id)
-      ELSE (SELECT lower(hex(e.content_digest)) FROM episodic_stream e WHERE e.episode_id = sa.anchor_id)
+      WHEN 'symbolic_fact' THEN (SELECT sf.ast_hash FROM symbolic_fact sf WHERE sf.fact_id = sa.anchor_id AND sf.project_id = sa.project_id)
+      ELSE (SELECT lower(hex(e.content_digest)) FROM episodic_stream e WHERE e.episode_id = sa.anchor_id AND e.project_id = sa.project_id)
     END AS current_anchor_hash
   FROM semantic_atlas sa
 );

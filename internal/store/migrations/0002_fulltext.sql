@@ -1,18 +1,18 @@
 -- The full-text indexes. They hold no text: the terms that the analyser made of it, written in batches after the commit.
 -- Every term carries its project's number in front, so that neither a posting nor a frequency of one project is seen by another.
 -- A document holds each of its terms once, with a mark for how often; positions would double the size.
--- fts_watermark is the position (seq of episodic_stream, revision of symbolic_fact) up to which an index is complete.
+-- fts_watermark is the position (seq of episodic_stream, revision of symbolic_fact, num of semantic_atlas) up to which an index is complete.
 
 CREATE TABLE fts_watermark (
-  name      TEXT NOT NULL PRIMARY KEY CHECK (name IN ('episode', 'fact')),
+  name      TEXT NOT NULL PRIMARY KEY CHECK (name IN ('episode', 'fact', 'entry')),
   watermark INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-INSERT INTO fts_watermark (name, watermark) VALUES ('episode', 0), ('fact', 0);
+INSERT INTO fts_watermark (name, watermark) VALUES ('episode', 0), ('fact', 0), ('entry', 0);
 
 -- The number of indexed documents and of their terms, by project.
 CREATE TABLE fts_total (
-  name        TEXT NOT NULL CHECK (name IN ('episode', 'fact')),
+  name        TEXT NOT NULL CHECK (name IN ('episode', 'fact', 'entry')),
   project_num INTEGER NOT NULL REFERENCES project (num),
   docs        INTEGER NOT NULL,
   terms       INTEGER NOT NULL,
@@ -32,6 +32,12 @@ CREATE TABLE fact_doc (
   terms INTEGER NOT NULL
 ) STRICT;
 
+CREATE TABLE entry_doc (
+  doc   INTEGER PRIMARY KEY,
+  num   INTEGER NOT NULL,
+  terms INTEGER NOT NULL
+) STRICT;
+
 CREATE VIRTUAL TABLE episode_fts USING fts5 (
   terms,
   content = '',
@@ -48,7 +54,16 @@ CREATE VIRTUAL TABLE fact_fts USING fts5 (
   tokenize = 'ascii tokenchars ''!"#$%&()*+,-./:;<=>?@[\]^_`{|}~'''''''
 );
 
+CREATE VIRTUAL TABLE entry_fts USING fts5 (
+  terms,
+  content = '',
+  columnsize = 0,
+  tokenize = 'ascii tokenchars ''!"#$%&()*+,-./:;<=>?@[\]^_`{|}~'''''''
+);
+
 CREATE VIRTUAL TABLE episode_terms USING fts5vocab (episode_fts, 'row');
 CREATE VIRTUAL TABLE episode_postings USING fts5vocab (episode_fts, 'instance');
 CREATE VIRTUAL TABLE fact_terms USING fts5vocab (fact_fts, 'row');
 CREATE VIRTUAL TABLE fact_postings USING fts5vocab (fact_fts, 'instance');
+CREATE VIRTUAL TABLE entry_terms USING fts5vocab (entry_fts, 'row');
+CREATE VIRTUAL TABLE entry_postings USING fts5vocab (entry_fts, 'instance');
