@@ -151,6 +151,10 @@ func (s *Session) region(tx *store.Tx, f store.FoldRow) ([]episode.Record, int64
 			closed = rec.Seq - 1
 		}
 	}
+	spoken, err := s.firstAndLastUser(tx)
+	if err != nil {
+		return nil, 0, err
+	}
 	var region []episode.Record
 	for rec, err := range tx.SessionEpisodes(s.e.project, s.id, f.Opened) {
 		if err != nil {
@@ -168,10 +172,26 @@ func (s *Session) region(tx *store.Tx, f store.FoldRow) ([]episode.Record, int64
 				continue // a result of the turn that opened the fold
 			}
 		}
+		if slices.Contains(spoken, rec.ID) {
+			continue // what the user said first, and last, stands in every prompt
+		}
 		rec.Content, rec.Reasoning = "", ""
 		region = append(region, rec)
 	}
 	return region, closed, nil
+}
+
+// firstAndLastUser returns the ids of the session's task root and of its newest user turn.
+func (s *Session) firstAndLastUser(tx *store.Tx) (ids []string, err error) {
+	for _, newest := range []bool{false, true} {
+		for rec, err := range tx.Episodes(store.EpisodeFilter{Project: s.e.project, Session: s.id, Role: episode.User, Desc: newest, Limit: 1}) {
+			if err != nil {
+				return nil, err
+			}
+			ids = append(ids, rec.ID)
+		}
+	}
+	return ids, nil
 }
 
 // fold brings a rendering up to date with the folds that were closed.
@@ -203,19 +223,17 @@ func (l *live) applyFold(r *store.Reader, project string, f store.FoldRow) error
 	if err != nil {
 		return err
 	}
-	opening := int64(-1) // the turn that opened the fold, of which results may have come later
-	newest := l.newestUser()
+	folded := map[string]bool{}
+	for rec, err := range r.Episodes(store.EpisodeFilter{Project: project, Fold: f.ID}) {
+		if err != nil {
+			return err
+		}
+		folded[rec.ID] = true
+	}
 	changes := map[string]turn.Change{}
 	first := len(l.chat.Entries)
 	for i, e := range l.chat.Entries {
-		switch {
-		case e.Kind != turn.KindEpisode || e.Seq > f.Closed:
-		case e.Seq <= f.Opened:
-			opening = max(opening, e.Seq)
-		case e.Role == episode.Tool && e.Atom <= f.Opened:
-		case e.Role == episode.User && (e.Seq == newest || l.taskRoot() == e.Seq):
-			// What the user said last, and first, stands in every prompt.
-		default:
+		if e.Kind == turn.KindEpisode && folded[e.Episode] {
 			changes[e.Episode] = turn.Change{Gone: true}
 			first = min(first, i)
 		}
@@ -247,24 +265,6 @@ func (l *live) applyFold(r *store.Reader, project string, f store.FoldRow) error
 	l.Sent = min(l.Sent, at)
 	l.notes = append(l.notes, f.ID+" closed")
 	return nil
-}
-
-func (l *live) newestUser() (seq int64) {
-	for _, e := range l.chat.Entries {
-		if e.Kind == turn.KindEpisode && e.Role == episode.User {
-			seq = e.Seq
-		}
-	}
-	return seq
-}
-
-func (l *live) taskRoot() int64 {
-	for _, e := range l.chat.Entries {
-		if e.Kind == turn.KindEpisode && e.Role == episode.User {
-			return e.Seq
-		}
-	}
-	return 0
 }
 
 // FoldInfo describes a fold.

@@ -27,6 +27,7 @@ type agent struct {
 	head  sakur4.Head
 	check *checker
 	sum   summary
+	fold  folding
 }
 
 // system is the head of every prompt. It holds nothing that changes.

@@ -138,6 +138,9 @@ func (a *agent) checkPrefix(ctx context.Context, w *sakur4.Window, now []json.Ra
 	if same == len(last) {
 		return nil
 	}
+	if a.fold.closed && same >= a.fold.messages-1 {
+		return nil // a closed fold is the one other place where a prompt may change: from where it was opened
+	}
 	if w.Plan == nil {
 		c.breaks(appendOnly, "turn %d: message %d of %d was changed without a compaction", w.Receipt.Turn, same, len(last))
 		return nil

@@ -24,6 +24,7 @@ func command(name string) func(context.Context, config, streams) error {
 		"pins":      reading((*agent).showPins),
 		"evictions": reading((*agent).showEvictions),
 		"recall":    reading((*agent).showRecall),
+		"folds":     reading((*agent).showFolds),
 	}[name]
 }
 

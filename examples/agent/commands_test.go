@@ -27,6 +27,7 @@ func TestCommands(t *testing.T) {
 		{[]string{"sessions"}, `^first  \d+ episodes, last \d{4}-`},
 		{[]string{"pins"}, `^pin_[0-9a-f]{16}  constraint +Never change a file of this folder; only read\.\n$`},
 		{[]string{"evictions"}, `(?m)^win_[0-9a-f]{16}  ep_[0-9a-f]{16}  tier live → masked \(`},
+		{[]string{"folds"}, `(?m)^fold_[0-9a-f]{16}: .*, closed, summary ep_`},
 		{[]string{"recall", "journal", "socket"}, `(?m)^(ep|sym)_[0-9a-f]{16}  (episode|fact) .*\[.* rank \d+\]`},
 	} {
 		args := append([]string{c.args[0], "-root", root, "-db", db}, c.args[1:]...)

@@ -10,13 +10,7 @@ import (
 	"sakur4"
 )
 
-// recalled frames what the memory itself says with the mark that package sakur4 puts around its own words: a result that carries it is recorded
-// like any other, and proves nothing. Otherwise an old value would come back as a new fact.
-func recalled(kind, text string) string {
-	return fmt.Sprintf("<sakur4:note kind=%q>\n%s\n</sakur4:note>", kind, text)
-}
-
-// recallBudget is the share of the window that one recall may fill: an eighth, like any other result.
+// recallShare is the share of the window that one recall may fill: an eighth, like any other result.
 const recallShare = 8
 
 func (a *agent) memoryRecall(ctx context.Context, args json.RawMessage) (string, error) {
@@ -36,7 +30,7 @@ func (a *agent) memoryRecall(ctx context.Context, args json.RawMessage) (string,
 		return "", err
 	}
 	b, err := json.MarshalIndent(hits, "", " ")
-	return recalled("recall", string(b)), err
+	return sakur4.Frame("recall", string(b)), err
 }
 
 func (a *agent) memoryPin(ctx context.Context, args json.RawMessage) (string, error) {
@@ -65,7 +59,7 @@ func (a *agent) memoryEpisode(ctx context.Context, args json.RawMessage) (string
 	if err != nil {
 		return "", err
 	}
-	return recalled("episode", fmt.Sprintf("%s, %s, %s\n%s", e.ID, e.Role, e.At.UTC().Format(time.RFC3339), episodeText(e))), nil
+	return sakur4.Frame("episode", fmt.Sprintf("%s, %s, %s\n%s", e.ID, e.Role, e.At.UTC().Format(time.RFC3339), episodeText(e))), nil
 }
 
 // episodeText is what was said in a turn, with its calls.
@@ -85,7 +79,7 @@ func (a *agent) contextReceipt(ctx context.Context, args json.RawMessage) (strin
 	if err != nil {
 		return "", err
 	}
-	return recalled("receipt", r.String()), nil
+	return sakur4.Frame("receipt", r.String()), nil
 }
 
 func (a *agent) contextPlan(ctx context.Context, args json.RawMessage) (string, error) {
@@ -96,7 +90,7 @@ func (a *agent) contextPlan(ctx context.Context, args json.RawMessage) (string, 
 	if err != nil {
 		return "", err
 	}
-	return recalled("plan", planText(p)), nil
+	return sakur4.Frame("plan", planText(p)), nil
 }
 
 func (a *agent) status(ctx context.Context, args json.RawMessage) (string, error) {
@@ -104,5 +98,5 @@ func (a *agent) status(ctx context.Context, args json.RawMessage) (string, error
 		return "", err
 	}
 	st, err := a.eng.Status(ctx)
-	return recalled("status", st.String()), err
+	return sakur4.Frame("status", st.String()), err
 }

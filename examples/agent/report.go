@@ -33,6 +33,9 @@ type summary struct {
 	AppendOnly    bool `json:"prompts_append_only"`
 	ValidChats    bool `json:"valid_chats"`
 	Predicted     bool `json:"predicted_equals_measured"`
+	// Folds is how many folds were closed, FoldReuse the least share of a prompt at a fold's opening that the server reused after it was closed.
+	Folds     int     `json:"folds"`
+	FoldReuse float64 `json:"fold_reuse"`
 	// MaxShare is the largest prompt ÷ the window, DriftMax the largest difference between the server's count and ours.
 	MaxShare float64 `json:"max_window_share"`
 	DriftMax int     `json:"count_drift_max"`
@@ -79,6 +82,8 @@ func (a *agent) turnDone(w *sakur4.Window, r receipt.Receipt, reply boundary.Cha
 	s.Turns++
 	s.Backend = r.Backend
 	s.New += w.Receipt.New
+	a.answered(r)
+	a.fold.prompted(r)
 	if w.Plan != nil {
 		s.Compactions++
 	}
@@ -195,6 +200,9 @@ func (a *agent) summarize(ctx context.Context) (held bool, err error) {
 	fmt.Fprintf(&b, "\n%s, session %s: %d turns, %d compactions, %d episodes, %d facts\n", s.Backend, s.Session, s.Turns, s.Compactions, s.Episodes, s.Facts)
 	fmt.Fprintf(&b, "  %d prompt tokens: %d reused, %d prefilled, of which %d were new; largest prompt %.0f %% of the window\n", s.Prompt, s.Cached, s.Prefilled,
 		min(s.New, s.Prefilled), s.MaxShare*100)
+	if s.Folds > 0 {
+		fmt.Fprintf(&b, "  %d folds were opened and closed; after each at least %.1f %% of the prompt before its opening was reused\n", s.Folds, s.FoldReuse*100)
+	}
 	fmt.Fprintf(&b, "proven in this run:\n")
 	for _, p := range promises {
 		mark := "  yes  "

@@ -124,6 +124,14 @@ func (x *explorer) begin(ctx context.Context) error {
 			}
 		}
 	}
+	for f, err := range a.ses.Folds(ctx) {
+		if err != nil {
+			return err
+		}
+		if f.Summary == "" {
+			a.fold.open = f.ID
+		}
+	}
 	task := a.cfg.task
 	if last == "" {
 		if _, err := a.ses.Pin(ctx, scriptRule, sakur4.PinConstraint); err != nil {
@@ -200,6 +208,16 @@ func (x *explorer) next(ctx context.Context, step int) (text string, calls []sak
 	}
 	src := x.sources[x.reads%len(x.sources)]
 	say := func(format string, args ...any) { text = fmt.Sprintf(format, args...) }
+	switch {
+	case step%16 == 10 && x.a.fold.open == "":
+		say("A task for itself: the beginnings of the next files.")
+		add("memory_fold", map[string]string{"description": "the beginnings of the next files", "goal": "what they are about"})
+		return text, calls, "", nil
+	case step%16 == 12 && x.a.fold.open != "":
+		say("That task is done.")
+		add("memory_unfold", map[string]any{"id": x.a.fold.open, "result": fmt.Sprintf("%d reads so far, the last of %s", x.reads, src.path)})
+		return text, calls, "", nil
+	}
 	switch step % 8 {
 	case 0:
 		say("I look at the folder of %s and at its beginning.", src.path)
