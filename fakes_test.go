@@ -145,3 +145,12 @@ func (f *forgetful) Profile(ctx context.Context) (boundary.Profile, error) {
 	p.Template.PreservesReasoning = f.preserves
 	return p, err
 }
+
+// shapeless is a server of whose cache nothing is known.
+type shapeless struct{ *embedded.Server }
+
+func (s *shapeless) Profile(ctx context.Context) (boundary.Profile, error) {
+	p, err := s.Server.Profile(ctx)
+	p.Geometry = boundary.Geometry{}
+	return p, err
+}
