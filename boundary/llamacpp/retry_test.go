@@ -1,6 +1,8 @@
 package llamacpp_test
 
 import (
+	"context"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
@@ -12,11 +14,12 @@ import (
 // TestClosedConnection: a server that closes a kept-alive connection while a request is on its way is asked again on a new one.
 func TestClosedConnection(t *testing.T) {
 	t.Parallel()
-	var asked, dropped atomic.Int64
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if asked.Add(1)%2 == 0 {
-			conn, _, err := w.(http.Hijacker).Hijack()
-			if err == nil {
+	// Each connection answers once and is closed under the second request that it gets.
+	type uses struct{}
+	var dropped atomic.Int64
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Context().Value(uses{}).(*atomic.Int64).Add(1) == 2 {
+			if conn, _, err := w.(http.Hijacker).Hijack(); err == nil {
 				dropped.Add(1)
 				conn.Close()
 			}
@@ -24,6 +27,10 @@ func TestClosedConnection(t *testing.T) {
 		}
 		w.Write([]byte(`{"tokens": [1, 2, 3]}`))
 	}))
+	srv.Config.ConnContext = func(ctx context.Context, _ net.Conn) context.Context {
+		return context.WithValue(ctx, uses{}, new(atomic.Int64))
+	}
+	srv.Start()
 	t.Cleanup(srv.Close)
 	c, err := llamacpp.New(srv.URL, nil)
 	if err != nil {
