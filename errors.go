@@ -65,6 +65,22 @@ var (
 var (
 	// ErrStale is returned when a fact's source has changed since it was read. The error is a [*StaleError].
 	ErrStale = errors.New("sakur4: source has changed")
+	// ErrUnverified is returned when the file behind a fact cannot be read, so that nothing can be said of the fact.
+	ErrUnverified = errors.New("sakur4: source cannot be read")
+)
+
+// Errors of [Session.Interpret].
+var (
+	// ErrAnchorMissing is returned when the anchor names no fact and no episode of the project. Nothing is stored.
+	ErrAnchorMissing = errors.New("sakur4: the anchor does not exist")
+	// ErrInvalidEntry is returned when a text says nothing, or repeats what this module rendered. Nothing is stored.
+	ErrInvalidEntry = errors.New("sakur4: invalid interpretation")
+)
+
+// Errors of [Engine.Dream].
+var (
+	// ErrNotIdle is returned when the server is busy, or when it cannot be proved that it is not. The error says which.
+	ErrNotIdle = errors.New("sakur4: the server is not known to be idle")
 )
 
 // PendingError says which calls of the newest assistant turn have no result yet. It is [ErrPending].

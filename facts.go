@@ -113,9 +113,10 @@ func (e *Engine) evidence(ctx context.Context, id string) (symbolic.Evidence, er
 
 // StaleError says that a fact's source has another value now than the ledger holds. It is [ErrStale].
 type StaleError struct {
-	// Row is what the ledger holds, Current the value now.
+	// Row is what the ledger holds, Current the value now. Gone says that the source has no such place any more.
 	Row     symbolic.Row
 	Current string
+	Gone    bool
 }
 
 // Error names the fact.
@@ -126,9 +127,11 @@ func (e *StaleError) Error() string {
 // Is reports whether target is [ErrStale].
 func (e *StaleError) Is(target error) bool { return target == ErrStale }
 
-// Rederive gives a fact again: its episode is parsed anew, and the fact is returned only if the same place has the same value.
+// Rederive gives a fact again, and only if the same place has the same value: a tool's fact by parsing its episode anew, a file's fact by parsing the file as it
+// is now.
 //
-// The errors are [ErrNotFound] where the ledger has no such row, and a [*StaleError] where the bytes say otherwise than the row: it was tampered with.
+// The errors are [ErrNotFound] where the ledger has no such row, [ErrUnverified] where the file cannot be read, and a [*StaleError] where the bytes say
+// otherwise than the row: the file has changed (Gone where it has no such place any more), or, of a tool's fact, the row was tampered with.
 func (e *Engine) Rederive(ctx context.Context, id FactID) (symbolic.Fact, error) {
 	if err := e.check(ctx); err != nil {
 		return symbolic.Fact{}, err
@@ -146,7 +149,7 @@ func (e *Engine) Rederive(ctx context.Context, id FactID) (symbolic.Fact, error)
 
 func (e *Engine) rederive(ctx context.Context, row symbolic.Row) (symbolic.Fact, error) {
 	if row.Episode == "" {
-		return symbolic.Fact{}, fmt.Errorf("%w: facts of files are not indexed", ErrUnsupported)
+		return e.rederiveFile(ctx, row)
 	}
 	ev, err := e.evidence(ctx, row.Episode)
 	if err != nil {
@@ -158,4 +161,34 @@ func (e *Engine) rederive(ctx context.Context, row symbolic.Row) (symbolic.Fact,
 		return symbolic.Fact{}, &StaleError{Row: row, Current: stale.Current}
 	}
 	return f, err
+}
+
+// rederiveFile reads a file's fact in the file as it is now.
+func (e *Engine) rederiveFile(ctx context.Context, row symbolic.Row) (symbolic.Fact, error) {
+	var out symbolic.Fact
+	err := e.st.Read(ctx, func(r *store.Reader) error {
+		look := e.look(r, e.project)
+		defer look.close()
+		f := look.file(row.FilePath)
+		switch {
+		case f.gone:
+			return &StaleError{Row: row, Gone: true}
+		case f.err != nil:
+			return fmt.Errorf("%w: %s %q: %w", ErrUnverified, row.Kind, row.QualifiedName, f.err)
+		}
+		ev, err := episode.FromFile(e.project, row.FilePath, []byte(f.content))
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrUnverified, err)
+		}
+		out, err = symbolic.Rederive(row, ev)
+		var stale *symbolic.StaleError
+		switch {
+		case errors.As(err, &stale):
+			return &StaleError{Row: row, Current: stale.Current}
+		case errors.Is(err, symbolic.ErrGone):
+			return &StaleError{Row: row, Gone: true}
+		}
+		return err
+	})
+	return out, wrap(err)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"sakur4/internal/frame"
+	"sakur4/semantic"
 )
 
 // Frame marks a text as this module's own. An agent's memory tools return what they read here in it: a result in a frame gives no facts,
@@ -22,16 +23,22 @@ func (h Hits) String() string {
 			b.WriteString("\n\n")
 		}
 		fmt.Fprintf(&b, "%d. %s %s", i+1, it.Kind, it.ID)
+		text := it.Text
+		switch {
+		case it.Kind == HitEntry:
+			text = it.rendered()
+		case it.Stale && it.Current != "":
+			text += "\n    current value: " + it.Current
+		}
 		switch {
 		case it.Stale:
-			b.WriteString(" [STALE]")
+			b.WriteString(" " + semantic.Marker)
+		case it.Unverified:
+			b.WriteString(" " + semantic.UnverifiedMarker)
 		case it.Superseded:
 			fmt.Fprintf(&b, " (superseded by %s)", it.Current)
 		}
-		b.WriteString("\n" + it.Text)
-		if it.Stale && it.Current != "" {
-			b.WriteString("\n  current value: " + it.Current)
-		}
+		b.WriteString("\n" + text)
 	}
 	if h.LeftOut > 0 {
 		fmt.Fprintf(&b, "\n\n%d more hits had no room.", h.LeftOut)

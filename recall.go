@@ -2,10 +2,12 @@ package sakur4
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"sakur4/internal/recall"
 	"sakur4/internal/store"
+	"sakur4/semantic"
 )
 
 // HitKind says what a hit is. The zero value is invalid.
@@ -47,18 +49,23 @@ type Hits struct {
 
 // Hit is one thing remembered.
 type Hit struct {
-	// Kind says what it is, ID names it: an [EpisodeID] or a [FactID].
+	// Kind says what it is, ID names it: an [EpisodeID], a [FactID] or the id of an interpretation.
 	Kind HitKind `json:"kind"`
 	ID   string  `json:"id"`
-	// Text is an episode's content, or a fact's name and value.
+	// Text is an episode's content, a fact's name and value, or an interpretation.
 	Text string `json:"text"`
 	// Score is comparable within one answer only. Tokens is the local count of Text.
 	Score  float64 `json:"score"`
 	Tokens int     `json:"tokens"`
-	// Stale says that the source has changed since; Current is its value now. Superseded says that a later turn corrects it; Current is then its id.
+	// Stale says that the source has changed since, or is gone; Current is its value now: trust it and not the text. Superseded says that a later turn
+	// corrects it; Current is then that turn's id. Unverified says that the source could not be looked at.
 	Stale      bool   `json:"stale"`
 	Superseded bool   `json:"superseded"`
+	Unverified bool   `json:"unverified,omitempty"`
 	Current    string `json:"current_value,omitempty"`
+	// Anchor is what an interpretation is about, Freshness what has become of it; zero for other hits.
+	Anchor    AnchorRef          `json:"anchor,omitzero"`
+	Freshness semantic.Freshness `json:"-"`
 	// Reasons say which retriever found it at which rank.
 	Reasons []string `json:"reasons"`
 }
@@ -66,7 +73,7 @@ type Hit struct {
 // defaultHits is Query.K by default.
 const defaultHits = 8
 
-// Recall finds episodes and facts by their words, also those that have left the window. It reads everything that was committed before it was called.
+// Recall finds episodes, facts and interpretations by their words, also those that have left the window. It reads everything that was committed before it was called.
 func (e *Engine) Recall(ctx context.Context, q Query) (Hits, error) {
 	if err := e.check(ctx); err != nil {
 		return Hits{}, err
@@ -94,8 +101,19 @@ func (e *Engine) Recall(ctx context.Context, q Query) (Hits, error) {
 		if err != nil {
 			return err
 		}
-		for _, f := range recall.Fuse([]recall.Ranked{ranked("episodes", episodes), ranked("facts", facts)}, 0) {
-			h, ok, err := e.hit(r, project, f, q)
+		entries, err := r.SearchEntries(search)
+		if err != nil {
+			return err
+		}
+		look := e.look(r, project)
+		defer look.close()
+		lists := []recall.Ranked{ranked("episodes", episodes), ranked("facts", facts), ranked("entries", entries)}
+		near, err := look.neighbours(lists, q)
+		if err != nil {
+			return err
+		}
+		for _, f := range recall.Fuse(append(lists, near), 0) {
+			h, ok, err := e.hit(look, f, q)
 			if err != nil {
 				return err
 			}
@@ -108,7 +126,7 @@ func (e *Engine) Recall(ctx context.Context, q Query) (Hits, error) {
 	if err != nil {
 		return Hits{}, wrap(err)
 	}
-	return e.fit(afterReplacement(hits), k, q.Budget), nil
+	return e.fit(afterReplacement(byScore(hits)), k, q.Budget), nil
 }
 
 func ranked(name string, in []store.Scored) recall.Ranked {
@@ -120,9 +138,14 @@ func ranked(name string, in []store.Scored) recall.Ranked {
 }
 
 // hit reads what was found.
-func (e *Engine) hit(r *store.Reader, project string, f recall.Fused, q Query) (Hit, bool, error) {
+func (e *Engine) hit(look *looker, f recall.Fused, q Query) (Hit, bool, error) {
+	r, project := look.r, look.project
 	h := Hit{ID: f.ID, Score: f.Score, Reasons: f.Reasons}
-	if len(f.ID) > 4 && f.ID[:4] == "sym_" {
+	if strings.HasPrefix(f.ID, "sem_") {
+		if ok, err := look.entryHit(&h, q); err != nil || !ok {
+			return h, false, err
+		}
+	} else if strings.HasPrefix(f.ID, "sym_") {
 		row, err := r.Fact(project, f.ID)
 		if err != nil {
 			return h, false, err
@@ -131,6 +154,9 @@ func (e *Engine) hit(r *store.Reader, project string, f recall.Fused, q Query) (
 			return h, false, nil
 		}
 		h.Kind, h.Text = HitFact, row.QualifiedName+" = "+row.Value
+		if err := look.factHit(&h, row); err != nil {
+			return h, false, err
+		}
 	} else {
 		rec, err := r.Episode(project, f.ID)
 		if err != nil {

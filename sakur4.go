@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -124,6 +125,7 @@ type Engine struct {
 	opts     Options
 	project  string
 	root     string
+	alias    []string // other names of the root's folder
 	backend  boundary.Backend
 	counter  *tokens.Counter
 	local    *embedded.Server // renders and counts where the backend cannot
@@ -188,6 +190,9 @@ func Open(ctx context.Context, path string, opts *Options) (*Engine, error) {
 			}
 		}
 		e.project, e.root, err = project.ID(root)
+		if given, bad := filepath.Abs(root); bad == nil && given != e.root {
+			e.alias = []string{given}
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("sakur4: project: %w", err)

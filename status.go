@@ -73,14 +73,15 @@ func counts(c store.Count) Counts {
 type VerifyReport struct {
 	// Episodes and Facts are how many were checked.
 	Episodes, Facts int
-	// Rederived is how many facts their episodes gave again. Unverified is how many have a source that is not recorded in the store.
-	Rederived, Unverified int
+	// Rederived is how many facts their source gave again. Drifted is how many were read in a file that says something else now, Gone how many in one that has
+	// no such place any more, Unverified how many in one that cannot be read: no damage, the world has moved on.
+	Rederived, Drifted, Gone, Unverified int
 	// Problems are what is wrong, in words; empty if nothing is.
 	Problems []string
 }
 
 // Verify checks the whole store: the database's own integrity, the triggers, every episode against its digest, and every fact of the project by
-// parsing its episode again. The error is [ErrCorrupt] where there is damage; the report lists it.
+// parsing its source again. The error is [ErrCorrupt] where there is damage; the report lists it.
 func (e *Engine) Verify(ctx context.Context) (VerifyReport, error) {
 	if err := e.check(ctx); err != nil {
 		return VerifyReport{}, err
@@ -100,10 +101,17 @@ func (e *Engine) Verify(ctx context.Context) (VerifyReport, error) {
 	for _, row := range rows {
 		out.Facts++
 		_, err := e.rederive(ctx, row)
+		var moved *StaleError
 		switch {
 		case err == nil:
 			out.Rederived++
-		case errors.Is(err, ErrUnsupported):
+		case row.Episode == "" && errors.As(err, &moved):
+			if moved.Gone {
+				out.Gone++
+			} else {
+				out.Drifted++
+			}
+		case errors.Is(err, ErrUnverified):
 			out.Unverified++
 		case ctx.Err() != nil:
 			return out, ctx.Err()

@@ -13,7 +13,7 @@ var edges = map[string][]string{
 	".": {
 		"boundary", "evict", "receipt", "semantic", "symbolic", "toolparse",
 		"internal/codesym", "internal/consolidate", "internal/cortex", "internal/digest", "internal/embedded", "internal/episode", "internal/fold",
-		"internal/frame", "internal/pin", "internal/project", "internal/prompt", "internal/recall", "internal/store", "internal/tokens", "internal/turn",
+		"internal/frame", "internal/pin", "internal/project", "internal/prompt", "internal/recall", "internal/sourcefile", "internal/store", "internal/tokens", "internal/turn",
 	},
 
 	// The public rooms.
@@ -40,6 +40,7 @@ var edges = map[string][]string{
 	"internal/cortex":      {"internal/codesym", "internal/digest", "internal/episode"},
 	"internal/embedded":    {"boundary", "internal/digest", "internal/tokens"},
 	"internal/project":     {"internal/digest"},
+	"internal/sourcefile":  {},
 	"internal/prompt":      {"boundary", "receipt", "internal/digest", "internal/episode", "internal/turn"},
 	"internal/store":       {"evict", "semantic", "symbolic", "internal/digest", "internal/episode", "internal/project", "internal/recall"},
 	"internal/tokens":      {"internal/digest"},
