@@ -50,12 +50,16 @@ func mint(src FactSource, ev Evidence, max int, keep func(Fact) bool) (facts []F
 		return nil, 0, ErrNoEvidence
 	}
 	prefix := namePrefix(ev)
+	plain := src.kind == sourceCode && ev.IsFile() // a file's symbols have the names that its language gives them
 	names := uniquer{}
 	full := func() bool { return max > 0 && len(facts) == max }
 	err = scan(src, ev.Content(), full, func(it item) {
 		if it.tooLong || len(it.place) > maxPlaceBytes || full() {
 			leftOut++
 			return
+		}
+		if plain {
+			it.place = strings.TrimPrefix(it.place, ":")
 		}
 		name := names.unique(it.kind, strings.ToValidUTF8(prefix+it.place, "\ufffd"))
 		f := Fact{row: Row{

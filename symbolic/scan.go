@@ -55,7 +55,7 @@ func scan(src FactSource, content string, full func() bool, emit func(item)) err
 			return true
 		})
 	case sourceCode:
-		return fmt.Errorf("%w: %q", ErrUnsupportedLanguage, src.arg)
+		return scanCode(src.arg, content, emit)
 	}
 	return ErrNoSource
 }

@@ -1,0 +1,159 @@
+package codesym
+
+import "strings"
+
+// matchBrackets links each bracket with its partner. Where all brackets of a file agree, nesting alone decides. Where they do not, one is missing or too many, and
+// the indentation of lines tells which: starts reports whether the token begins a declaration, which ends blocks that are indented as deeply.
+func (b *builder) matchBrackets(starts func(i int) bool) {
+	if !b.matchStrictly() {
+		b.matchByIndent(starts)
+	}
+}
+
+func closerOf(c byte) byte {
+	switch c {
+	case '(':
+		return ')'
+	case '[':
+		return ']'
+	case '{':
+		return '}'
+	}
+	return 0
+}
+
+func (b *builder) matchStrictly() bool {
+	var stack []int32
+	for i := range b.toks {
+		t := &b.toks[i]
+		if t.kind != tokenPunct {
+			continue
+		}
+		switch t.c {
+		case '(', '[', '{':
+			stack = append(stack, int32(i))
+		case ')', ']', '}':
+			n := len(stack) - 1
+			if n < 0 || closerOf(b.toks[stack[n]].c) != t.c {
+				return false
+			}
+			t.match = stack[n]
+			b.toks[stack[n]].match = int32(i)
+			stack = stack[:n]
+		}
+	}
+	return len(stack) == 0
+}
+
+// opener is a bracket that waits for its partner.
+type opener struct {
+	tok int32
+	// line and stmt are the indentations of the line that it stands on and of the line that its statement began on.
+	line, stmt int
+	c          byte
+}
+
+// maxLookDown bounds how many unclosed brackets a closing one within a line looks past.
+const maxLookDown = 4
+
+func (b *builder) matchByIndent(starts func(i int) bool) {
+	var stack []opener
+	line, stmt := 0, 0
+	fresh := true
+	// drop ends the brackets above n before the token i.
+	drop := func(n, i int) {
+		for _, o := range stack[n:] {
+			b.toks[o.tok].match = int32(i)
+			b.errorAt(int(b.toks[o.tok].start), "bracket "+string(rune(o.c))+" is not closed")
+		}
+		stack = stack[:n]
+	}
+	for i := range b.toks {
+		t := &b.toks[i]
+		if t.first {
+			line = b.indentOf(int(t.start))
+		}
+		if fresh {
+			stmt, fresh = line, false
+		}
+		closes := t.kind == tokenPunct && (t.c == ')' || t.c == ']' || t.c == '}')
+		if t.first && !closes && len(stack) > 0 && starts(i) {
+			n := len(stack)
+			for n > 0 && min(stack[n-1].line, stack[n-1].stmt) >= line {
+				n--
+			}
+			drop(n, i)
+		}
+		if t.kind != tokenPunct {
+			continue
+		}
+		switch t.c {
+		case '(', '[', '{':
+			stack = append(stack, opener{int32(i), line, stmt, t.c})
+			fresh = fresh || t.c == '{'
+		case ')', ']', '}':
+			t.match = -1
+			n := len(stack)
+			if t.first {
+				for n > 0 && min(stack[n-1].line, stack[n-1].stmt) > line {
+					n--
+				}
+				fits := n > 0 && closerOf(stack[n-1].c) == t.c && max(stack[n-1].line, stack[n-1].stmt) >= line
+				switch {
+				case fits:
+				case n < len(stack) && closerOf(stack[n].c) == t.c:
+					n++ // badly indented
+				default:
+					drop(n, i)
+					n = 0
+				}
+			} else {
+				for k := 0; n > 0 && closerOf(stack[n-1].c) != t.c; k++ {
+					if n--; k == maxLookDown || stack[n].c == '{' && stack[n].line != line {
+						n = 0
+					}
+				}
+			}
+			if n == 0 {
+				b.errorAt(int(t.start), "bracket "+string(rune(t.c))+" closes nothing")
+				continue
+			}
+			drop(n, i)
+			t.match = stack[n-1].tok
+			b.toks[t.match].match = int32(i)
+			stack = stack[:n-1]
+			fresh = fresh || t.c == '}'
+		case ';':
+			fresh = true
+		}
+	}
+	drop(0, len(b.toks))
+}
+
+// indentOf returns the width of the space before offset i in its line, with tabs to the next multiple of 8.
+func (b *builder) indentOf(i int) int {
+	start := strings.LastIndexByte(b.src[:i], '\n') + 1
+	width := 0
+	for _, c := range []byte(b.src[start:i]) {
+		if c == '\t' {
+			width += 8 - width%8
+		} else {
+			width++
+		}
+	}
+	return width
+}
+
+// closed reports whether the bracket that opens at i has a partner.
+func (b *builder) closed(i int) bool {
+	m := int(b.toks[i].match)
+	return m > i && m < len(b.toks) && int(b.toks[m].match) == i
+}
+
+// after returns the index of the token after the bracket pair that opens at i.
+func (b *builder) after(i int) int {
+	if b.closed(i) {
+		return int(b.toks[i].match) + 1
+	}
+	return max(int(b.toks[i].match), i+1)
+}

@@ -1,0 +1,298 @@
+package codesym
+
+import (
+	"encoding/binary"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"sakur4/internal/digest"
+)
+
+// maxErrors bounds the errors that a file lists. The first ones say where to look.
+const maxErrors = 50
+
+// decl is a declaration as a parser found it.
+type decl struct {
+	kind Kind
+	name string
+	// scope replaces the qualified name of the parent where it is not "", suffix follows the name in the qualified name.
+	scope, suffix string
+	// start and end are the span; sigStart and sigEnd the part of it that is the signature.
+	start, end       int
+	sigStart, sigEnd int
+	// prefix stands before the signature's text where the span leaves a keyword out.
+	prefix  string
+	parent  int
+	doc     string
+	docAt   int // where the comment that documents the declaration ends, 0: at its start
+	bases   []string
+	partial bool
+	test    bool
+}
+
+// builder collects what a parser finds in one file.
+type builder struct {
+	lang Lang
+	src  string
+	toks []tok
+	// comments are the comments in source order.
+	comments []span
+	decls    []decl
+	calls    []Call
+	imports  []Import
+	errors   []Error
+	lines    []int32 // offset of each line
+}
+
+func newBuilder(lang Lang, src string) *builder {
+	b := &builder{lang: lang, src: src}
+	b.lines = make([]int32, 1, 2+strings.Count(src, "\n"))
+	for i := 0; ; {
+		n := strings.IndexByte(src[i:], '\n')
+		if n < 0 {
+			return b
+		}
+		i += n + 1
+		b.lines = append(b.lines, int32(i))
+	}
+}
+
+// line returns the line of an offset, from 1.
+func (b *builder) line(offset int) int {
+	return sort.Search(len(b.lines), func(i int) bool { return int(b.lines[i]) > offset })
+}
+
+func (b *builder) errorAt(offset int, message string) {
+	if len(b.errors) < maxErrors {
+		b.errors = append(b.errors, Error{Offset: offset, Line: b.line(offset), Message: message})
+	}
+}
+
+// add appends a declaration and returns its index. Its end may be set later.
+func (b *builder) add(d decl) int {
+	b.decls = append(b.decls, d)
+	return len(b.decls) - 1
+}
+
+func (b *builder) call(receiver, callee string, offset int) {
+	b.calls = append(b.calls, Call{Callee: callee, Receiver: receiver, Symbol: -1, Offset: offset})
+}
+
+// text returns the source of a token.
+func (b *builder) text(i int) string {
+	if i < 0 || i >= len(b.toks) {
+		return ""
+	}
+	return b.src[b.toks[i].start:b.toks[i].end]
+}
+
+// finish turns the declarations into symbols.
+func (b *builder) finish() File {
+	b.nest()
+	f := File{Lang: b.lang, Symbols: make([]Symbol, len(b.decls)), Calls: b.calls, Imports: b.imports, Errors: b.errors, Partial: len(b.errors) > 0}
+	sort.SliceStable(f.Errors, func(i, j int) bool { return f.Errors[i].Offset < f.Errors[j].Offset })
+	names := uniquer{}
+	for i := range b.decls {
+		d := &b.decls[i]
+		scope := d.scope
+		if scope == "" && d.parent >= 0 {
+			scope = f.Symbols[d.parent].Qualified
+		}
+		qualified := d.name + d.suffix
+		if scope != "" {
+			qualified = scope + b.lang.Separator() + qualified
+		}
+		// Many names may share a declaration, and then its text too.
+		shared := i > 0 && b.decls[i-1].sameText(d)
+		doc, signature := d.doc, ""
+		if shared {
+			doc, signature = f.Symbols[i-1].Doc, f.Symbols[i-1].Signature
+		} else {
+			signature = d.prefix + b.collapse(d.sigStart, d.sigEnd)
+			if doc == "" {
+				doc = b.docBefore(d)
+			}
+		}
+		f.Symbols[i] = Symbol{
+			Kind: d.kind, Name: strings.Clone(d.name), Qualified: names.unique(d.kind, qualified),
+			Signature: signature, Doc: doc,
+			Start: d.start, End: d.end, Line: b.line(d.start), EndLine: b.line(max(d.start, d.end-1)),
+			Partial: d.partial || b.nearError(d), Test: d.test, Parent: d.parent, Bases: d.bases,
+		}
+	}
+	b.hash(f.Symbols)
+	b.place(&f)
+	return f
+}
+
+// nest orders the declarations by position, outer ones first, and gives each the innermost one around it as parent. Spans that overlap without nesting are cut.
+func (b *builder) nest() {
+	order := make([]int, len(b.decls))
+	sorted := true
+	for i := range order {
+		order[i] = i
+		sorted = sorted && (i == 0 || cmpDecl(b.decls[i-1], b.decls[i]) <= 0)
+	}
+	if !sorted {
+		sort.SliceStable(order, func(i, j int) bool { return cmpDecl(b.decls[order[i]], b.decls[order[j]]) < 0 })
+		decls, at := make([]decl, len(order)), make([]int, len(order))
+		for i, o := range order {
+			decls[i], at[o] = b.decls[o], i
+		}
+		b.decls = decls
+		for i := range b.imports {
+			b.imports[i].Symbol = at[b.imports[i].Symbol]
+		}
+	}
+	var stack []int
+	for i := range b.decls {
+		d := &b.decls[i]
+		for len(stack) > 0 && b.decls[stack[len(stack)-1]].end <= d.start {
+			stack = stack[:len(stack)-1]
+		}
+		d.parent = -1
+		if n := len(stack) - 1; n >= 0 {
+			p := &b.decls[stack[n]]
+			d.end = min(d.end, p.end)
+			d.parent = stack[n]
+			if p.start == d.start && p.end == d.end { // names of one declaration are siblings
+				d.parent = p.parent
+			}
+		}
+		d.sigStart, d.sigEnd = max(d.sigStart, d.start), min(d.sigEnd, d.end)
+		stack = append(stack, i)
+	}
+}
+
+func cmpDecl(x, y decl) int {
+	if x.start != y.start {
+		return x.start - y.start
+	}
+	return y.end - x.end
+}
+
+func (d *decl) sameText(o *decl) bool {
+	return d.start == o.start && d.end == o.end && d.sigStart == o.sigStart && d.sigEnd == o.sigEnd && d.docAt == o.docAt && d.prefix == o.prefix && d.doc == o.doc
+}
+
+func (b *builder) nearError(d *decl) bool {
+	for _, e := range b.errors {
+		if e.Offset >= d.start && e.Offset <= d.end {
+			return true
+		}
+	}
+	return false
+}
+
+// uniquer gives equal names of a kind the suffixes #2, #3 … in source order, and never a name that is taken.
+type uniquer struct {
+	count map[string]int
+	taken map[string]bool
+}
+
+func (u *uniquer) unique(kind Kind, name string) string {
+	if u.count == nil {
+		u.count, u.taken = map[string]int{}, map[string]bool{}
+	}
+	key := string(kind) + " " + name
+	for {
+		u.count[key]++
+		suffix := ""
+		if n := u.count[key]; n > 1 {
+			suffix = "#" + strconv.Itoa(n)
+		}
+		if k := key + suffix; !u.taken[k] {
+			u.taken[k] = true
+			return name + suffix
+		}
+	}
+}
+
+// hash computes the hashes of all symbols in one walk over the tokens. A symbol's tokens go to its hash; a symbol within another one counts there by its hash.
+func (b *builder) hash(symbols []Symbol) {
+	type frame struct{ symbol, at int }
+	var stack []frame
+	var buf, sig []byte
+	put := func(buf []byte, i int) []byte {
+		t := &b.toks[i]
+		switch t.kind {
+		case tokenNewline:
+			if i+1 < len(b.toks) && (b.toks[i+1].c == ')' || b.toks[i+1].c == '}') {
+				return buf
+			}
+			return append(buf, 1, ';')
+		case tokenIndent:
+			return append(buf, 0, 1)
+		case tokenDedent:
+			return append(buf, 0, 2)
+		}
+		buf = binary.AppendUvarint(buf, uint64(t.end-t.start))
+		return append(buf, b.src[t.start:t.end]...)
+	}
+	closeTop := func() {
+		top := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		symbols[top.symbol].Hash = digest.OfBytes(buf[top.at:])
+		buf = append(buf[:top.at], 0, 3)
+		buf = append(buf, symbols[top.symbol].Hash[:]...)
+	}
+	next := 0
+	for i := range b.toks {
+		start := int(b.toks[i].start)
+		for len(stack) > 0 && symbols[stack[len(stack)-1].symbol].End <= start {
+			closeTop()
+		}
+		for next < len(symbols) && symbols[next].Start <= start {
+			stack = append(stack, frame{next, len(buf)})
+			d := &b.decls[next]
+			if next > 0 && b.decls[next-1].sameText(d) {
+				symbols[next].SignatureHash = symbols[next-1].SignatureHash
+				next++
+				continue
+			}
+			sig = sig[:0]
+			for k := i; k < len(b.toks) && int(b.toks[k].end) <= d.sigEnd; k++ {
+				if int(b.toks[k].start) >= d.sigStart {
+					sig = put(sig, k)
+				}
+			}
+			symbols[next].SignatureHash = digest.OfBytes(sig)
+			next++
+		}
+		if len(stack) > 0 {
+			buf = put(buf, i)
+		}
+	}
+	for len(stack) > 0 {
+		closeTop()
+	}
+}
+
+// place gives calls and imports their lines and calls their symbols.
+func (b *builder) place(f *File) {
+	slices.SortStableFunc(f.Calls, func(x, y Call) int { return x.Offset - y.Offset })
+	var stack []int
+	next := 0
+	for i := range f.Calls {
+		c := &f.Calls[i]
+		c.Line = b.line(c.Offset)
+		for next < len(f.Symbols) && f.Symbols[next].Start <= c.Offset {
+			for len(stack) > 0 && f.Symbols[stack[len(stack)-1]].End <= f.Symbols[next].Start {
+				stack = stack[:len(stack)-1]
+			}
+			stack = append(stack, next)
+			next++
+		}
+		for len(stack) > 0 && f.Symbols[stack[len(stack)-1]].End <= c.Offset {
+			stack = stack[:len(stack)-1]
+		}
+		if len(stack) > 0 {
+			c.Symbol = stack[len(stack)-1]
+		}
+	}
+	for i := range f.Imports {
+		f.Imports[i].Line = b.line(f.Imports[i].Offset)
+	}
+}

@@ -1,0 +1,142 @@
+package codesym
+
+import "strings"
+
+// lexGo fills the tokens and comments of Go source.
+func (b *builder) lexGo() {
+	src := b.src
+	b.toks = make([]tok, 0, len(src)/4)
+	first := true
+	ends := false // the last token ends a statement at a line break
+	push := func(start, end int, kind tokenKind) {
+		t := tok{start: int32(start), end: int32(end), kind: kind, first: first, match: -1}
+		if kind == tokenPunct {
+			t.c = src[start]
+		}
+		b.toks = append(b.toks, t)
+		first = false
+	}
+	lineBreak := func(at int) {
+		if ends {
+			b.toks = append(b.toks, tok{start: int32(at), end: int32(at), kind: tokenNewline, match: -1})
+			ends = false
+		}
+		first = true
+	}
+	for i := 0; i < len(src); {
+		c := src[i]
+		switch {
+		case c == '\n':
+			lineBreak(i)
+			i++
+		case classes[c]&classSpace != 0:
+			i++
+		case classes[c]&classDigit != 0 || c == '.' && i+1 < len(src) && classes[src[i+1]]&classDigit != 0:
+			end := numberEnd(src, i)
+			push(i, end, tokenNumber)
+			i, ends = end, true
+		case classes[c]&classIdent != 0:
+			end := identEnd(src, i)
+			push(i, end, tokenIdent)
+			ends = !goOpen[src[i:end]]
+			i = end
+		case c == '"' || c == '\'':
+			end, ok := lineStringEnd(src, i)
+			if !ok {
+				b.errorAt(i, "string is not closed")
+			}
+			push(i, end, tokenString)
+			i, ends = end, true
+		case c == '`':
+			end := strings.IndexByte(src[i+1:], '`')
+			if end < 0 {
+				// The rest of the file is hardly a string: the next line goes on.
+				b.errorAt(i, "string is not closed")
+				end = lineEnd(src, i) - i
+			} else {
+				end += 2
+			}
+			push(i, i+end, tokenString)
+			i, ends = i+end, true
+		case c == '/' && i+1 < len(src) && src[i+1] == '/':
+			end := lineEnd(src, i)
+			b.comments = append(b.comments, span{int32(i), int32(end)})
+			i = end
+		case c == '/' && i+1 < len(src) && src[i+1] == '*':
+			end := strings.Index(src[i+2:], "*/")
+			if end < 0 {
+				b.errorAt(i, "comment is not closed")
+				end = len(src)
+			} else {
+				end += i + 4
+			}
+			b.comments = append(b.comments, span{int32(i), int32(end)})
+			if strings.IndexByte(src[i:end], '\n') >= 0 {
+				lineBreak(i)
+			}
+			i = end
+		default:
+			end := i + goOperator(src, i)
+			push(i, end, tokenPunct)
+			ends = c == ')' || c == ']' || c == '}' || end == i+2 && (src[i:end] == "++" || src[i:end] == "--")
+			i = end
+		}
+	}
+	lineBreak(len(src))
+}
+
+// goOpen are the keywords after which a line break ends nothing.
+var goOpen = set("case chan const default defer else for func go goto if import interface map package range select struct switch type var")
+
+var goReserved = set("break case chan const continue default defer else fallthrough for func go goto if import interface map package range return select struct switch type var")
+
+// set returns the words of s as a set.
+func set(s string) map[string]bool {
+	m := map[string]bool{}
+	for w := range strings.FieldsSeq(s) {
+		m[w] = true
+	}
+	return m
+}
+
+// goOperator returns the length of the operator that begins at i.
+func goOperator(src string, i int) int {
+	for _, op := range [...]string{"<<=", ">>=", "&^=", "..."} {
+		if strings.HasPrefix(src[i:], op) {
+			return 3
+		}
+	}
+	if i+1 < len(src) {
+		switch src[i : i+2] {
+		case "&&", "||", "<-", "++", "--", "==", "!=", "<=", ">=", ":=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<", ">>", "&^":
+			return 2
+		}
+	}
+	return 1
+}
+
+// lineStringEnd returns the end of the string that begins with a quote at i, with backslash escapes. It ends with its line, and then ok is false.
+func lineStringEnd(src string, i int) (end int, ok bool) {
+	quote := src[i]
+	for i++; i < len(src); i++ {
+		switch src[i] {
+		case quote:
+			return i + 1, true
+		case '\\':
+			if i+1 < len(src) && src[i+1] != '\n' {
+				i++
+			}
+		case '\n':
+			return i, false
+		}
+	}
+	return len(src), false
+}
+
+// lineEnd returns the offset of the line break at or after i, or the length of src.
+func lineEnd(src string, i int) int {
+	if n := strings.IndexByte(src[i:], '\n'); n >= 0 {
+		return i + n
+	}
+	return len(src)
+}

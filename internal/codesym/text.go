@@ -1,0 +1,161 @@
+package codesym
+
+import (
+	"sort"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	maxSignature = 500
+	maxDoc       = 200
+	maxReceiver  = 80
+)
+
+// collapse returns the tokens between two offsets as one line: comments out, space where the source has some, none inside of brackets.
+func (b *builder) collapse(start, end int) string {
+	i := sort.Search(len(b.toks), func(i int) bool { return int(b.toks[i].start) >= start })
+	var out strings.Builder
+	prev := -1
+	for ; i < len(b.toks) && int(b.toks[i].end) <= end; i++ {
+		t := &b.toks[i]
+		if t.start == t.end && t.kind != tokenNewline {
+			continue
+		}
+		if t.kind == tokenNewline {
+			if prev >= 0 && b.toks[prev].kind != tokenNewline && b.toks[prev].c != '{' && b.toks[prev].c != '(' {
+				prev = i
+			}
+			continue
+		}
+		if prev >= 0 {
+			p := &b.toks[prev]
+			closes := t.c == ')' || t.c == ']'
+			switch {
+			case p.kind == tokenNewline:
+				if !closes && t.c != '}' {
+					out.WriteString("; ")
+				} else if t.c == '}' {
+					out.WriteByte(' ')
+				}
+			case p.end == t.start || p.c == '(' || p.c == '[' || closes && p.c != ',':
+			case closes: // a comma before a closing bracket is there for the line break
+			default:
+				out.WriteByte(' ')
+			}
+		}
+		text := b.src[t.start:t.end]
+		if room := maxSignature - out.Len(); len(text) > room {
+			for room > 0 && !utf8.RuneStart(text[room]) {
+				room--
+			}
+			out.WriteString(text[:max(room, 0)])
+			out.WriteString("…")
+			break
+		}
+		if t.c == ',' && i+1 < len(b.toks) && (b.toks[i+1].c == ')' || b.toks[i+1].c == ']') && b.toks[i+1].first {
+			continue
+		}
+		if t.kind == tokenString {
+			text = strings.Join(strings.Fields(text), " ")
+			if t.end-t.start <= 80 {
+				text = b.src[t.start:t.end]
+			}
+		}
+		out.WriteString(text)
+		prev = i
+	}
+	return strings.ToValidUTF8(out.String(), "\ufffd")
+}
+
+// docBefore returns the first sentence of the comment that ends where the declaration begins, with nothing but one line break between them.
+func (b *builder) docBefore(d *decl) string {
+	at := d.start
+	if d.docAt > 0 {
+		at = d.docAt
+	}
+	last := sort.Search(len(b.comments), func(i int) bool { return int(b.comments[i].end) > at }) - 1
+	if last < 0 || !adjacent(b.src[b.comments[last].end:at]) || b.trails(last) {
+		return ""
+	}
+	first := last
+	// Lines of line comments belong together. More than a screen of them is nothing that a first sentence needs.
+	for n := 0; n < 200 && first > 0 && isLineComment(b.src, b.comments[first]) && isLineComment(b.src, b.comments[first-1]) &&
+		adjacent(b.src[b.comments[first-1].end:b.comments[first].start]) && !b.trails(first-1); n++ {
+		first--
+	}
+	return sentence(b.comments[first:last+1], b.src)
+}
+
+// trails reports whether something other than space precedes the comment in its line.
+func (b *builder) trails(i int) bool {
+	start := int(b.comments[i].start)
+	line := int(b.lines[b.line(start)-1])
+	return strings.TrimSpace(b.src[line:start]) != ""
+}
+
+func isLineComment(src string, s span) bool {
+	return src[s.start] == '#' || strings.HasPrefix(src[s.start:s.end], "//")
+}
+
+func adjacent(gap string) bool {
+	return len(gap) < 500 && strings.TrimSpace(gap) == "" && strings.Count(gap, "\n") <= 1
+}
+
+// sentence returns the first sentence of some comments without their marks.
+func sentence(comments []span, src string) string {
+	var text strings.Builder
+	for _, c := range comments {
+		s := src[c.start:c.end]
+		if strings.HasPrefix(s, "/*") {
+			s = strings.TrimSuffix(strings.TrimLeft(s[2:], "*!"), "*/")
+		} else {
+			s = strings.TrimLeft(s, "/#!")
+		}
+		for line := range strings.Lines(s[:min(len(s), 4*maxDoc)]) {
+			line = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "*"))
+			if strings.HasPrefix(line, "@") || strings.HasPrefix(line, "go:") {
+				line = ""
+			}
+			if line == "" && text.Len() > 0 {
+				return firstSentence(text.String())
+			}
+			text.WriteString(line)
+			text.WriteByte(' ')
+		}
+		if text.Len() > 4*maxDoc {
+			break
+		}
+	}
+	return firstSentence(text.String())
+}
+
+// firstSentence returns s up to the first full stop that ends a sentence, as one line of at most maxDoc bytes.
+func firstSentence(s string) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\ufffd")), " ")
+	for i := 0; i+1 < len(s); i++ {
+		if (s[i] == '.' || s[i] == '!' || s[i] == '?') && s[i+1] == ' ' && !abbreviation(s[:i]) {
+			s = s[:i+1]
+			break
+		}
+	}
+	if len(s) <= maxDoc {
+		return s
+	}
+	n := maxDoc
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+// abbreviation reports whether a full stop after s is part of a word such as "e.g." or an initial.
+func abbreviation(s string) bool {
+	word := s[strings.LastIndexByte(s, ' ')+1:]
+	if word == "etc" || word == "vs" || strings.Contains(word, ".") && len(word) <= 4 {
+		return true
+	}
+	r, n := utf8.DecodeRuneInString(strings.TrimLeft(word, "("))
+	return n > 0 && n == len(strings.TrimLeft(word, "(")) && unicode.IsUpper(r)
+}

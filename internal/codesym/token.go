@@ -1,0 +1,76 @@
+package codesym
+
+// tok is a piece of source that is neither space nor comment.
+type tok struct {
+	start, end int32
+	// match is the index of the partner of a bracket. An opening bracket without partner has the index of the token before which it was taken to end, which may
+	// be the number of tokens; a closing bracket without partner has -1.
+	match int32
+	kind  tokenKind
+	// c is the first byte of punctuation, 0 for other kinds.
+	c byte
+	// first says that the token is the first on its line.
+	first bool
+}
+
+type tokenKind uint8
+
+const (
+	tokenIdent tokenKind = iota + 1
+	tokenNumber
+	tokenString
+	tokenPunct
+	// tokenNewline ends a statement without a mark of its own. It is empty.
+	tokenNewline
+	// tokenIndent and tokenDedent open and close a block by indentation. They are empty.
+	tokenIndent
+	tokenDedent
+)
+
+// span is a range of bytes; the end is exclusive.
+type span struct{ start, end int32 }
+
+const (
+	classIdent = 1 << iota // may stand in an identifier
+	classDigit
+	classSpace // space that is no line break
+)
+
+// classes says what an ASCII byte may be. Bytes of other characters count as letters: which of them are matters to no structure.
+var classes = func() (t [256]uint8) {
+	for c := range t {
+		switch {
+		case c >= '0' && c <= '9':
+			t[c] = classIdent | classDigit
+		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c >= 0x80:
+			t[c] = classIdent
+		case c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v':
+			t[c] = classSpace
+		}
+	}
+	return t
+}()
+
+// identEnd returns the end of the identifier that begins at i.
+func identEnd(src string, i int) int {
+	for i < len(src) && classes[src[i]]&classIdent != 0 {
+		i++
+	}
+	return i
+}
+
+// numberEnd returns the end of the number that begins at i: letters, digits, dots, and signs after an exponent. No language that is read here needs more.
+func numberEnd(src string, i int) int {
+	hex := i+1 < len(src) && src[i] == '0' && src[i+1]|0x20 == 'x'
+	for i++; i < len(src); i++ {
+		c := src[i]
+		switch {
+		case classes[c]&classIdent != 0:
+		case c == '.' && (i+1 >= len(src) || src[i+1] != '.'):
+		case (c == '+' || c == '-') && (!hex && src[i-1]|0x20 == 'e' || hex && src[i-1]|0x20 == 'p'):
+		default:
+			return i
+		}
+	}
+	return i
+}

@@ -1,0 +1,83 @@
+package symbolic_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sakur4/internal/episode"
+	"sakur4/symbolic"
+	"sakur4/toolparse"
+)
+
+const goSource = `package p
+
+import "fmt"
+
+type T struct{ a int }
+
+func (t *T) Do(x int) error { return fmt.Errorf("%d", x) }
+
+func init() {}
+func init() {}
+`
+
+func TestCodeSymbolsOfAFile(t *testing.T) {
+	t.Parallel()
+	ev, err := episode.FromFile("proj_a", "p/p.go", []byte(goSource))
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts, err := symbolic.Extract(symbolic.CodeSymbols("go"), ev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range facts {
+		got = append(got, fmt.Sprintf("%s %s:%d %s = %s", f.Kind(), f.FilePath(), f.Line(), f.QualifiedName(), f.Value()))
+	}
+	want := []string{
+		"module p/p.go:1 p = package p",
+		`import p/p.go:3 fmt = import "fmt"`,
+		"struct p/p.go:5 T = type T struct",
+		"method p/p.go:7 T.Do = func (t *T) Do(x int) error",
+		"function p/p.go:9 init = func init()",
+		"function p/p.go:10 init#2 = func init()",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Extract (-want +got):\n%s", diff)
+	}
+}
+
+func TestCodeSymbolsOfAResult(t *testing.T) {
+	t.Parallel()
+	facts, err := symbolic.Extract(symbolic.CodeSymbols("go"), evidence(t, "read_file", `{"path":"p/p.go"}`, goSource))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := pairs(facts)[3], "method :T.Do = func (t *T) Do(x int) error"; got != want {
+		t.Errorf("fact 3 = %q, want %q", got, want)
+	}
+	if got := facts[3].FilePath(); got != "p/p.go" {
+		t.Errorf("FilePath = %q, want p/p.go", got)
+	}
+	changed := evidence(t, "read_file", `{"path":"p/p.go"}`, "// moved\n"+goSource[:len(goSource)-30]+"\n")
+	if _, err := symbolic.Rederive(facts[3].Row(), changed); err != nil {
+		t.Errorf("Rederive of a moved symbol = %v, want the fact", err)
+	}
+}
+
+func TestCodeSymbolsRefuse(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, content string }{
+		{"prose", "It was a dark and stormy night."},
+		{"binary", "\x00\x01\x02"},
+	} {
+		var syntax *toolparse.SyntaxError
+		if facts, err := symbolic.Extract(symbolic.CodeSymbols("go"), evidence(t, "read_file", "", c.content)); !errors.As(err, &syntax) {
+			t.Errorf("Extract(%s) = %v, %v, want a syntax error", c.name, facts, err)
+		}
+	}
+}
