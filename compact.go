@@ -152,6 +152,7 @@ const rounds = 5
 func (s *Session) compact(ctx context.Context, l *live, c *compaction) error {
 	c.before = l.counted
 	c.cut = len(l.chat.Entries)
+	c.target = min(c.target, c.limit)
 	target := c.target
 	shrunk := 0
 	for round := 0; round < rounds+shrunk; round++ {
@@ -466,20 +467,24 @@ func (s *Session) apply(ctx context.Context, l *live, c *compaction, in evict.In
 		return wrap(err)
 	}
 	c.steps = append(c.steps, p.Steps...)
+	if n := len(l.chat.Entries) - 1; n >= 0 {
+		// Where only the end of the chat went, the message that is now the newest lies before the first change, and changes all the same.
+		content := l.chat.Entries[n].Message.Content
+		l.archive(gone)
+		l.placePins(c.pins)
+		if l.chat.Entries[n].Message.Content != content {
+			first = min(first, n)
+		}
+	}
 	c.cut = min(c.cut, first)
 	l.touch(first)
 	l.Sent = min(l.Sent, first)
-	if len(l.chat.Entries) > 0 {
-		l.archive(gone)
-		l.placePins(c.pins)
-		l.touch(len(l.chat.Entries) - 1)
-	}
 	return l.count(ctx)
 }
 
 // archive enters episodes into the stretches that are out of the prompt, and renews the note that names them at the newest message.
 func (l *live) archive(gone []*turn.Entry) {
-	if len(gone) == 0 {
+	if len(gone) == 0 && (len(l.Archived) == 0 || l.archiveShown()) {
 		return
 	}
 	for _, e := range gone {
@@ -501,6 +506,13 @@ func (l *live) archive(gone []*turn.Entry) {
 		}
 	}
 	last.SetNotes(append(notes, turn.Note{ID: "archive", Kind: turn.NoteArchive, Text: archiveText(l.Archived)}))
+}
+
+// archiveShown reports whether some message says what is out of the prompt. A fixed message that carried the note may have gone.
+func (l *live) archiveShown() bool {
+	return slices.ContainsFunc(l.chat.Entries, func(e *turn.Entry) bool {
+		return slices.ContainsFunc(e.Notes, func(n turn.Note) bool { return n.Kind == turn.NoteArchive })
+	})
 }
 
 // maxStretches bounds the archive note: it must not grow with the session.

@@ -80,7 +80,7 @@ func (s *Session) measured(r *receipt.Receipt, u Usage, l *live) {
 	c.Prompt = u.PromptTokens
 	if u.PromptTokens > 0 {
 		c.Drift = u.PromptTokens - r.Used
-		if c.Drift != 0 && l != nil {
+		if c.Drift != 0 && l != nil && l.counter != nil {
 			l.counter.Distrust()
 		}
 	}
@@ -201,7 +201,7 @@ type Eviction struct {
 	Episode EpisodeID
 	// From and To are neighbouring rungs; To above From is an episode that came back in full.
 	From, To evict.Tier
-	// Window is the prompt that it was evicted for, Reason why, Tokens what it reclaimed.
+	// Window is the prompt that it was evicted for, or the fold that was closed over it; Reason says why, Tokens what it reclaimed.
 	Window WindowID
 	Reason string
 	Tokens int

@@ -54,22 +54,22 @@ func pressed(in evict.Input, p evict.Plan, err error) bool {
 	return false
 }
 
-// shrinkNotes shortens the notes of the newest message, and of the messages that the plan would cut, where the plan takes from the last floors
-// what the notes could give. It reports whether there were any.
+// shrinkNotes shortens the notes of the newest message, or where it has none those of the user turns that never leave, where the plan takes from
+// the last floors what the notes could give. It reports whether there were any.
 func (l *live) shrinkNotes(c *compaction, in evict.Input, spans []span, p evict.Plan, err error) bool {
 	if !pressed(in, p, err) {
 		return false
 	}
-	entries := []int{len(l.chat.Entries) - 1}
-	for _, t := range p.Trims {
+	refs := l.shrinkable([]int{len(l.chat.Entries) - 1})
+	if len(refs) == 0 {
+		var users []int
 		for i, it := range in.Items {
-			if it.Episode == t.Episode {
-				entries = append(entries, spans[i].from)
+			if it.Floor == evict.FloorNewestUser || it.Floor == evict.FloorTaskRoot {
+				users = append(users, spans[i].from)
 			}
 		}
+		refs = l.shrinkable(users)
 	}
-	slices.Sort(entries)
-	refs := l.shrinkable(slices.Compact(entries))
 	if len(refs) == 0 {
 		return false
 	}

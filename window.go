@@ -525,6 +525,9 @@ func (l *live) newTokens() int {
 		n += count(l.counted.Counts[0])
 	}
 	for i, e := range l.chat.Entries {
+		if e.Kind == turn.KindSynthetic && e.Seq > l.SentSeq {
+			n += l.counted.Counts[i+h].Parts[receipt.RawHistory] // late results and system turns that stand behind it
+		}
 		if e.Kind == turn.KindEpisode && e.Seq > l.SentSeq {
 			c := l.counted.Counts[i+h]
 			n += count(c)

@@ -327,7 +327,9 @@ func Restore(esc *Escaper, entries []*Entry, covered int64, spoken episode.Role)
 	c := NewChat(esc)
 	c.Entries = entries
 	c.Covered = covered
-	c.Spoken = spoken
+	if c.Spoken = spoken; spoken == "" && len(entries) > 0 {
+		c.Spoken = entries[len(entries)-1].Role
+	}
 	for _, e := range entries {
 		c.note(e)
 		c.group = max(c.group, e.Group)

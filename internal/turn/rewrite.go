@@ -71,6 +71,10 @@ func (c *Chat) Rewrite(cut int, changes map[string]Change, pure bool, records fu
 		n.Render(rec, c.esc)
 		out.push(&n)
 	}
+	if n := len(out.Entries); n > 0 && out.Entries[n-1].Role == episode.Assistant && c.Spoken != episode.Assistant {
+		// What was spoken last has gone, and an answer before it is left: somebody has to wait for a reply.
+		out.separate(episode.Assistant)
+	}
 	out.Spoken = c.Spoken
 	return out, nil
 }
