@@ -23,6 +23,7 @@ type Store struct {
 
 	// writer is held by whoever uses wconn; indexer is guarded by it as well, so that the two never wait for each other inside SQLite.
 	writer  chan struct{}
+	queue   jobs // writes that wait for it
 	wconn   *conn
 	indexer *conn
 	writing atomic.Bool // a Write holds writer, not a batch of the index
@@ -100,56 +101,6 @@ func (s *Store) dismantle() error {
 		vfs.Unregister(s.memory.name)
 	}
 	return errors.Join(errs...)
-}
-
-// Write runs f in one immediate transaction on the single writer. It is durable when Write returns nil. When f fails or panics, ctx
-// ends, or SQLite runs out of memory, nothing of it is kept. f must not use its Tx after it has returned.
-func (s *Store) Write(ctx context.Context, f func(*Tx) error) error {
-	if err := s.enter(); err != nil {
-		return fail(ctx, err, "write")
-	}
-	defer s.leave()
-	if s.cfg.ReadOnly {
-		return fail(ctx, ErrReadOnly, "write")
-	}
-	if err := s.lockWriter(ctx); err != nil {
-		return fail(ctx, err, "write")
-	}
-	s.writing.Store(true)
-	defer func() {
-		s.writing.Store(false)
-		s.unlockWriter()
-	}()
-	if s.wconn == nil {
-		c, err := s.dial(ctx)
-		if err != nil {
-			return fail(ctx, err, "write: reopen the writer")
-		}
-		s.wconn = c
-		if err := c.Exec(`PRAGMA synchronous = FULL`); err != nil {
-			return fail(ctx, err, "write: reopen the writer")
-		}
-		s.watchLog(c)
-	}
-	var added int64
-	err := s.transact(ctx, s.wconn, func() {
-		s.wconn = nil
-	}, func(c *conn) error {
-		tx := &Tx{Reader: &Reader{store: s, conn: c, ctx: ctx, writing: true}}
-		defer tx.end()
-		if err := f(tx); err != nil {
-			return err
-		}
-		added = tx.added
-		if _, err := c.exec(`UPDATE meta SET value = value + 1 WHERE name = 'version'`); err != nil {
-			return fail(ctx, err, "write")
-		}
-		return nil
-	})
-	if err == nil && s.unindexed.Add(added) >= indexBatchBytes && !s.cfg.lazy {
-		s.nudge()
-	}
-	return err
 }
 
 func (s *Store) lockWriter(ctx context.Context) error { return s.acquire(ctx, s.writer, true) }
