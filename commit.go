@@ -90,6 +90,9 @@ func (s *Session) Commit(ctx context.Context, t Turn) (Committed, error) {
 				return err
 			}
 		}
+		if err := putMentions(tx, rec); err != nil {
+			return err
+		}
 		return tx.PutFacts(s.e.project, out.Facts, rec.Created)
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package sakur4
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,6 +15,7 @@ import (
 
 	"sakur4/boundary"
 	"sakur4/evict"
+	"sakur4/internal/consolidate"
 	"sakur4/internal/embedded"
 	"sakur4/internal/frame"
 	"sakur4/internal/project"
@@ -61,19 +63,23 @@ type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// Summarizer writes interpretations with a model.
+// Summarizer writes interpretations with a model, for [Engine.Dream]. [ChatSummarizer] makes one of a chat server. It must be safe for concurrent use.
 type Summarizer interface {
-	// Summarize returns the model's text for a request.
+	// Summarize returns the model's text for a request. Whatever it returns is judged: an empty text, a call or a text that is not shorter is not taken.
 	Summarize(ctx context.Context, req SummaryRequest) (string, error)
 }
 
-// SummaryRequest asks for a summary of messages.
+// SummaryRequest asks for a summary.
 type SummaryRequest struct {
-	// Messages are what is to be summarised, Instruction what to do with them.
-	Messages    []Message
+	// Messages are the session's prompt as it was sent last; empty where nothing was sent. They end with the assistant, so that a user may speak next.
+	Messages []Message
+	// Instruction says what is to be summarised and how; it belongs behind the messages, as the user's.
 	Instruction string
 	// MaxTokens bounds the summary.
 	MaxTokens int
+	// Tools and Hints are those of the session's last request: with them and the messages the server has all but the instruction in its cache.
+	Tools json.RawMessage
+	Hints Hints
 }
 
 // O200kBase and CL100kBase return the two vocabularies that are built in.
@@ -103,7 +109,7 @@ type Options struct {
 	KeepReasoning bool
 	// Embedder gives dense vectors for recall. Not supported yet.
 	Embedder Embedder
-	// Summarizer interprets episodes when the server is idle. Not supported yet.
+	// Summarizer interprets episodes when the server is idle, see [Engine.Dream]; nil selects sentences of theirs instead.
 	Summarizer Summarizer
 	// EncryptionKey encrypts the store at rest; nil for none.
 	EncryptionKey []byte
@@ -133,6 +139,10 @@ type Engine struct {
 	now      func() time.Time
 	newID    func() uint64
 	maxFacts int
+
+	dreaming sync.Mutex // held by Dream; guards backoff and problem; taken before mu and a session's mutex
+	backoff  consolidate.Backoff
+	problem  string // the summarizer's newest failure
 
 	mu       sync.Mutex // guards what follows
 	sessions map[string]*Session
@@ -240,9 +250,6 @@ func (o *Options) validate() error {
 	}
 	if o.Embedder != nil {
 		errs = append(errs, fmt.Errorf("%w: Options.Embedder", ErrUnsupported))
-	}
-	if o.Summarizer != nil {
-		errs = append(errs, fmt.Errorf("%w: Options.Summarizer", ErrUnsupported))
 	}
 	if o.Policy != nil {
 		if err := o.Policy.Validate(); err != nil {

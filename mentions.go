@@ -1,0 +1,36 @@
+package sakur4
+
+import (
+	"strings"
+
+	"sakur4/internal/consolidate"
+	"sakur4/internal/episode"
+	"sakur4/internal/store"
+)
+
+// maxMentions is how many names of a turn are looked up: it bounds what a commit costs.
+const maxMentions = 6
+
+// putMentions links a turn that names a file or a symbol with the result in which facts of it were read last, or with the fact itself where it was read
+// in a file. What is talked about is worth more to the prompt, and a question about it finds the talk.
+func putMentions(tx *store.Tx, rec *episode.Record) error {
+	if rec.Role != episode.User && rec.Role != episode.Assistant {
+		return nil
+	}
+	var edges []store.EdgeRow
+	for _, name := range consolidate.Names(rec.Content, maxMentions) {
+		f := store.FactFilter{Project: rec.Project, Limit: 1}
+		if strings.ContainsAny(name, "/.") {
+			f.FilePath = name
+		} else {
+			f.QualifiedName = name
+		}
+		for row, err := range tx.Facts(f) {
+			if err != nil {
+				return err
+			}
+			edges = append(edges, store.EdgeRow{Project: rec.Project, From: rec.ID, To: nonEmpty(row.Episode, row.FactID), Kind: "mentions", Site: name})
+		}
+	}
+	return tx.PutEdges(edges)
+}
