@@ -3,6 +3,8 @@ package codesym_test
 import (
 	"go/parser"
 	"go/token"
+	"os"
+	"strings"
 	"testing"
 
 	"sakur4/internal/codesym"
@@ -36,4 +38,21 @@ func BenchmarkGo(b *testing.B) {
 			codesym.GoOutline(src)
 		}
 	})
+}
+
+// BenchmarkParse reads the files that SAKUR4_CODESYM_BENCH names, as in "python=/src/project/file.py".
+func BenchmarkParse(b *testing.B) {
+	lang, path, _ := strings.Cut(os.Getenv("SAKUR4_CODESYM_BENCH"), "=")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		b.Skip("SAKUR4_CODESYM_BENCH names no file")
+	}
+	src := string(data)
+	b.SetBytes(int64(len(src)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := codesym.Parse(codesym.Lang(lang), src); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -133,8 +133,12 @@ func (b *builder) matchByIndent(starts func(i int) bool) {
 // indentOf returns the width of the space before offset i in its line, with tabs to the next multiple of 8.
 func (b *builder) indentOf(i int) int {
 	start := strings.LastIndexByte(b.src[:i], '\n') + 1
+	return textWidth(b.src[start:i])
+}
+
+func textWidth(s string) int {
 	width := 0
-	for _, c := range []byte(b.src[start:i]) {
+	for _, c := range []byte(s) {
 		if c == '\t' {
 			width += 8 - width%8
 		} else {

@@ -23,7 +23,9 @@ type decl struct {
 	start, end       int
 	sigStart, sigEnd int
 	// prefix stands before the signature's text where the span leaves a keyword out.
-	prefix  string
+	prefix string
+	// nameAt is the offset of the name, 0: the first place of the signature that has it as a word.
+	nameAt  int
 	parent  int
 	doc     string
 	docAt   int // where the comment that documents the declaration ends, 0: at its start
@@ -118,13 +120,32 @@ func (b *builder) finish() File {
 		f.Symbols[i] = Symbol{
 			Kind: d.kind, Name: strings.Clone(d.name), Qualified: names.unique(d.kind, qualified),
 			Signature: signature, Doc: doc,
-			Start: d.start, End: d.end, Line: b.line(d.start), EndLine: b.line(max(d.start, d.end-1)),
+			Start: d.start, End: d.end, NameAt: b.nameAt(d), Line: b.line(d.start), EndLine: b.line(max(d.start, d.end-1)),
 			Partial: d.partial || b.nearError(d), Test: d.test, Parent: d.parent, Bases: d.bases,
 		}
 	}
 	b.hash(f.Symbols)
 	b.place(&f)
 	return f
+}
+
+func (b *builder) nameAt(d *decl) int {
+	if d.nameAt > 0 && strings.HasPrefix(b.src[d.nameAt:], d.name) {
+		return d.nameAt
+	}
+	// A name stands near the start of its signature: looking further would cost more than it tells.
+	for at, text := d.sigStart, b.src[d.sigStart:min(d.sigEnd, d.sigStart+4*maxSignature)]; ; {
+		n := strings.Index(text, d.name)
+		if n < 0 {
+			return d.start
+		}
+		at, text = at+n, text[n:]
+		before := at > 0 && classes[b.src[at-1]]&classIdent != 0 && classes[d.name[0]]&classIdent != 0
+		if end := len(d.name); !before && (end >= len(text) || classes[text[end]]&classIdent == 0) {
+			return at
+		}
+		at, text = at+1, text[1:]
+	}
 }
 
 // nest orders the declarations by position, outer ones first, and gives each the innermost one around it as parent. Spans that overlap without nesting are cut.

@@ -52,6 +52,8 @@ type Symbol struct {
 	Doc string
 	// Start and End are the byte offsets of the declaration, decorators and attributes included and comments before it not; End is exclusive.
 	Start, End int
+	// NameAt is the byte offset of the name as it is written, Start where the name is not written as it is.
+	NameAt int
 	// Line and EndLine are the first and the last line of the span, from 1.
 	Line, EndLine int
 	// SignatureHash covers the tokens of the signature, Hash all tokens of the declaration, without comments and spacing. Neither says where the symbol stands.

@@ -94,7 +94,7 @@ function init#2 52-52 | func init()
 			want: `
 module p 1-1 | package p
 function a 3-6 | func a() [partial]
-method T.B 9-9 | func (t *T) B(x int) | B is b.
+method T.B 9-9 | func (t *T) B(x int) | B is b. [partial]
 struct S 11-12 | type S struct [partial]
 constant K 14-14 | const K = 1
 `,
@@ -111,4 +111,4 @@ function g 7-7 | func g()
 	})
 }
 
-func FuzzGo(f *testing.F) { fuzz(f, codesym.Go, goSample, "package p\nfunc (") }
+func FuzzGo(f *testing.F) { fuzz(f, codesym.Go, goSample, "package p\nfunc (", "import\"") }

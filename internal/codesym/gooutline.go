@@ -136,8 +136,7 @@ func (b *builder) goSpec(keyword string, first, n int) (sig, last, next int) {
 	switch keyword {
 	case "import":
 		for k := n; k <= last && k < n+2; k++ {
-			if b.toks[k].kind == tokenString {
-				path := strings.Trim(b.text(k), "\"`")
+			if path := strings.Trim(b.text(k), "\"`"); b.toks[k].kind == tokenString && path != "" {
 				imp := Import{Path: path, Symbol: len(b.decls), Offset: int(b.toks[n].start)}
 				if k > n {
 					imp.Alias = b.text(n)
@@ -208,10 +207,13 @@ func (b *builder) outlineGoMethods(open, end int) {
 	}
 }
 
+// declares are the words in front of a name that is declared rather than called.
+var declares = set("func fn function def class interface struct enum record union trait mod macro_rules")
+
 // callsIn records what looks like a call in a range of tokens: a name that is not reserved, in front of a bracket.
 func (b *builder) callsIn(from, to int, reserved map[string]bool) {
 	for i := from; i+1 < min(to, len(b.toks)); i++ {
-		if b.toks[i].kind == tokenIdent && b.is(i+1, '(') && !reserved[b.text(i)] && b.text(i-1) != "func" {
+		if b.toks[i].kind == tokenIdent && b.is(i+1, '(') && !reserved[b.text(i)] && !declares[b.text(i-1)] {
 			b.call(b.receiverBefore(i), b.text(i), int(b.toks[i].start))
 		}
 	}

@@ -10,17 +10,20 @@ type Lang string
 
 // The languages.
 const (
-	Go Lang = "go"
+	Go     Lang = "go"
+	Python Lang = "python"
 )
 
 // Langs returns the languages that [Parse] reads, in the order in which they are documented.
-func Langs() []Lang { return []Lang{Go} }
+func Langs() []Lang { return []Lang{Go, Python} }
 
 // parserOf returns the parser of a language, nil where there is none.
 func parserOf(lang Lang) func(*builder) {
 	switch lang {
 	case Go:
 		return parseGo
+	case Python:
+		return parsePython
 	}
 	return nil
 }
@@ -30,6 +33,8 @@ func LangNamed(name string) (Lang, bool) {
 	switch name = strings.ToLower(name); name {
 	case "golang":
 		name = "go"
+	case "py", "python3":
+		name = "python"
 	}
 	lang := Lang(name)
 	return lang, parserOf(lang) != nil
@@ -48,6 +53,23 @@ func langOf(ext, head string) Lang {
 	switch ext {
 	case ".go":
 		return Go
+	case ".py", ".pyi", ".pyw":
+		return Python
+	case "":
+		if line, _, _ := strings.Cut(head, "\n"); strings.HasPrefix(line, "#!") {
+			return scriptOf(line)
+		}
+	}
+	return ""
+}
+
+// scriptOf returns the language of the interpreter that the first line of a script names.
+func scriptOf(line string) Lang {
+	for word := range strings.FieldsFuncSeq(line, func(r rune) bool { return r == '/' || r == ' ' }) {
+		switch {
+		case strings.HasPrefix(word, "python"):
+			return Python
+		}
 	}
 	return ""
 }

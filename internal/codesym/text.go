@@ -57,11 +57,8 @@ func (b *builder) collapse(start, end int) string {
 		if t.c == ',' && i+1 < len(b.toks) && (b.toks[i+1].c == ')' || b.toks[i+1].c == ']') && b.toks[i+1].first {
 			continue
 		}
-		if t.kind == tokenString {
+		if t.kind == tokenString && strings.IndexByte(text, '\n') >= 0 {
 			text = strings.Join(strings.Fields(text), " ")
-			if t.end-t.start <= 80 {
-				text = b.src[t.start:t.end]
-			}
 		}
 		out.WriteString(text)
 		prev = i
