@@ -86,6 +86,7 @@ func (s *Session) forced(ctx context.Context, head Head, target int, down error)
 	if err := s.fold(ctx, l); err != nil {
 		return nil, nil, err
 	}
+	l.notes = slices.Clone(l.Named)
 	l.setHead(head, pins)
 	if err := s.measure(ctx, l, backend, profile, fallback); err != nil {
 		return nil, nil, err
@@ -190,7 +191,7 @@ func (s *Session) compact(ctx context.Context, l *live, c *compaction) error {
 			return err
 		}
 		total := l.counted.Total()
-		if total <= c.target || (total <= c.limit && round > 0) {
+		if total <= c.target || (total <= c.limit && c.floor != "") {
 			break
 		}
 		target = max(target-(total-c.target), 1)
@@ -269,7 +270,13 @@ func (s *Session) candidates(ctx context.Context, l *live, c *compaction) (evict
 		}
 		if e.Kind != turn.KindEpisode && len(spans) > 0 {
 			spans[len(spans)-1].to = i + 1
-			in.Items[len(in.Items)-1].Tokens += n
+			it := &in.Items[len(in.Items)-1]
+			it.Tokens += n // on every rung: no form of the episode shortens what stands behind it
+			for _, form := range []*int{&it.MaskedTokens, &it.ReferencedTokens, &it.LeastTokens} {
+				if *form > 0 {
+					*form += n
+				}
+			}
 			pos += n
 			continue
 		}
@@ -383,7 +390,7 @@ const (
 // leastTokens returns what of the entry at index i a trim does not touch, its pointer included, and what it does.
 func (l *live) leastTokens(i int, perToken float64) (fixed, raw int) {
 	e, count := l.chat.Entries[i], l.counted.Counts[i+l.headItems()]
-	if e.Form != turn.Full && e.Form != turn.Trimmed {
+	if e.Form != turn.Full && e.Form != turn.Trimmed || e.Form == turn.Trimmed && e.Head+e.Tail == 0 {
 		return count.Tokens, 0
 	}
 	raw = count.Parts[receipt.RawHistory]
@@ -442,6 +449,11 @@ func (s *Session) apply(ctx context.Context, l *live, c *compaction, in evict.In
 				continue
 			}
 			fixed, raw := l.leastTokens(i, perToken)
+			for k, s := range spans {
+				if s.from == i {
+					fixed += in.Items[k].Tokens - l.counted.Counts[i+l.headItems()].Tokens
+				}
+			}
 			size := e.ContentBytes()
 			if e.Form == turn.Trimmed {
 				size = e.Head + e.Tail

@@ -180,7 +180,9 @@ func (m *model) mayShorten(t *modelTurn) bool {
 const attachedText = 200
 
 // checkUsers wants the task root first and the newest user turn, verbatim unless a floor was named.
-func (m *model) checkUsers(ms []sakur4.Message) error {
+func (m *model) checkUsers(ms []sakur4.Message, p *sakur4.Plan) error {
+	// A note that came after a turn was shortened finds room without taking any.
+	now := p != nil && (p.Floor == evict.FloorName(evict.FloorNewestUser) || p.Floor == evict.FloorName(evict.FloorTaskRoot))
 	var users []sakur4.Message
 	for _, x := range ms {
 		if x.Role == "user" && x.Content != "(continue)" && !strings.HasPrefix(x.Content, "(continue)\n\n<sakur4:note") {
@@ -209,7 +211,7 @@ func (m *model) checkUsers(ms []sakur4.Message) error {
 		if !m.mayShorten(t) {
 			return fmt.Errorf("%s %s (seq %d) is shortened, and no plan named its floor: %v", what, t.id, t.seq, m.floors)
 		}
-		if i == 1 && x.Content == ms[len(ms)-1].Content {
+		if i == 1 && now && x.Content == ms[len(ms)-1].Content {
 			if n := longestNote(x.Content); n > attachedText {
 				return fmt.Errorf("%s is shortened while an attached note of %d bytes stands behind it: %.300q", what, n, x.Content)
 			}

@@ -425,7 +425,7 @@ func (w *world) window(closing, other bool) *sakur4.Window {
 		if closing {
 			w.m.closeOpen()
 		}
-		w.check(got, h)
+		w.check(got, h, other)
 		return got
 	}
 	if after := w.a.version(); after != before {
@@ -467,7 +467,7 @@ func (w *world) limits() (window, limit int) {
 }
 
 // check holds a prompt against the model.
-func (w *world) check(x *sakur4.Window, h sakur4.Head) {
+func (w *world) check(x *sakur4.Window, h sakur4.Head, other bool) {
 	m, r := w.m, x.Receipt
 	if err := strictChat(x.Messages); err != nil {
 		w.fatalf("the prompt is no valid chat: %v\n%s", err, outline(x.Messages))
@@ -494,13 +494,12 @@ func (w *world) check(x *sakur4.Window, h sakur4.Head) {
 		}
 		return
 	}
-	server := w.a.server.Server
 	if local {
 		u := w.a.setup
 		u.vocabulary = 1 + u.tokenizer
-		server = u.server()
-		ids = promptIDs(w.t, server, x.Messages, h.Tools)
-		if r.Used > limit {
+		ids = promptIDs(w.t, u.server(), x.Messages, h.Tools)
+		if r.Used > limit && !other {
+			// A second engine may not know the server at all.
 			w.fatalf("a prompt of %d tokens, the limit is %d", r.Used, limit)
 		}
 	}
@@ -524,7 +523,7 @@ func (w *world) check(x *sakur4.Window, h sakur4.Head) {
 		w.fatalf("turn %d after %d", r.Turn, m.window.Receipt.Turn)
 	}
 	if x.Plan != nil {
-		if err := checkPlan(x.Plan, limit); err != nil {
+		if err := checkPlan(x.Plan, max(limit, r.Used)); err != nil {
 			w.fatalf("%v", err)
 		}
 		m.floors = append(m.floors, namedFloor{m.lastSeq, x.Plan.Floor})
@@ -532,7 +531,7 @@ func (w *world) check(x *sakur4.Window, h sakur4.Head) {
 			w.fatalf("the receipt's floor is %q, the plan's %q, applied %t", r.Floor, x.Plan.Floor, x.Plan.Applied)
 		}
 	}
-	if err := errors.Join(m.checkPins(x.Messages), m.checkUsers(x.Messages), m.checkTiers(x.Messages, w.tiers()), m.checkPrefix(x, h, raw, ids)); err != nil {
+	if err := errors.Join(m.checkPins(x.Messages), m.checkUsers(x.Messages, x.Plan), m.checkTiers(x.Messages, w.tiers()), m.checkPrefix(x, h, raw, ids)); err != nil {
 		w.fatalf("%v\n%s", err, outline(x.Messages))
 	}
 	w.checkNew(x, local)

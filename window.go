@@ -68,7 +68,7 @@ func (s *Session) next(ctx context.Context, head Head, down error) (*Window, err
 	changed := l.setHead(head, pins)
 	placed := l.place(pins, notes)
 	window, limit := s.e.window(profile)
-	sent := l.counted
+	sent, kept := l.counted, l.keep
 	if err := s.measure(ctx, l, backend, profile, fallback); err != nil {
 		return nil, err
 	}
@@ -77,8 +77,12 @@ func (s *Session) next(ctx context.Context, head Head, down error) (*Window, err
 		return s.again(ctx, l)
 	}
 	if !changed && sent != nil && l.counted.Full {
-		if n := common(sent.IDs, l.counted.IDs); n < len(sent.IDs) && len(l.notes) == 0 {
-			l.notes = append(l.notes, fmt.Sprintf("template rewrote history: %d of %d tokens sent before are as they were", n, len(sent.IDs)))
+		size := 0 // of the messages that we left as they were
+		for _, c := range sent.Counts[:min(kept, len(sent.Counts))] {
+			size += c.Tokens
+		}
+		if n := common(sent.IDs, l.counted.IDs); n < size {
+			l.notes = append(l.notes, fmt.Sprintf("template rewrote history: %d of %d tokens sent before are as they were", n, size))
 		}
 	}
 	policy := s.e.policy(l.cache.Geometry())
