@@ -20,7 +20,7 @@ func TestLaw10FarOverTheWindow(t *testing.T) {
 	shapes := map[string]func(d *trial){
 		"many small turns": func(d *trial) {
 			d.user("Read on.")
-			for range 400 {
+			for range rounds(400) {
 				d.read("f.go", d.prose(150))
 			}
 		},
@@ -83,7 +83,7 @@ func TestLaw10FarOverTheWindow(t *testing.T) {
 		},
 	}
 	for name, build := range shapes {
-		for _, window := range []int{1024, 2048, 4096} {
+		for _, window := range some(1, 2048, 1024, 4096) {
 			t.Run(fmt.Sprintf("%s/%d", name, window), func(t *testing.T) {
 				t.Parallel()
 				d := newTrial(t, ":memory:", &sakur4.Options{Project: "p", Window: window})

@@ -164,7 +164,7 @@ func TestLaw06OneBreakPerCompaction(t *testing.T) {
 			d := newTrial(t, ":memory:", &sakur4.Options{Project: "p", Window: 8192, Backend: newServerWith(8192, sakur4.O200kBase(), kind)})
 			d.user("Read on.")
 			prefilled, fresh := 0, 0
-			for range 120 {
+			for range rounds(120) {
 				before := d.prev
 				w := d.window()
 				same := 0
@@ -197,8 +197,8 @@ func TestLaw06OneBreakPerCompaction(t *testing.T) {
 				d.commit(next)
 				d.result(next.ToolCalls[0].ID, d.prose(100+d.rng.IntN(1200)))
 			}
-			if len(d.plans) < 3 {
-				t.Errorf("%d compactions, want at least 3", len(d.plans))
+			if len(d.plans) < rounds(3) {
+				t.Errorf("%d compactions, want at least %d", len(d.plans), rounds(3))
 			}
 			t.Logf("%d compactions; %d tokens processed for %d new ones: %.2f", len(d.plans), prefilled, fresh, float64(prefilled)/float64(fresh))
 		})

@@ -19,7 +19,7 @@ import (
 // prompt has grown.
 func TestPitfall06CompactsForNothing(t *testing.T) {
 	t.Parallel()
-	for _, window := range []int{2048, 4096, 8192, 32768} {
+	for _, window := range some(1, 4096, 2048, 8192, 32768) {
 		for _, profile := range []string{evict.CacheFirst, evict.WindowFirst, evict.Balanced} {
 			t.Run(fmt.Sprintf("%d/%s", window, profile), func(t *testing.T) {
 				t.Parallel()
@@ -88,13 +88,13 @@ func TestPitfall06NothingToReclaim(t *testing.T) {
 // with what was archived is all that there was.
 func TestPitfall08WrongEndThrownAway(t *testing.T) {
 	t.Parallel()
-	for _, window := range []int{2048, 4096, 16384} {
+	for _, window := range some(1, 4096, 2048, 16384) {
 		t.Run(fmt.Sprint(window), func(t *testing.T) {
 			t.Parallel()
 			d := newTrial(t, ":memory:", &sakur4.Options{Project: "p", Window: window})
 			d.user("w000000 Read on.")
 			old := map[sakur4.EpisodeID]string{}
-			for i := range 120 {
+			for i := range rounds(120) {
 				word := fmt.Sprintf("w%06d", i+1)
 				d.calls++
 				id := fmt.Sprintf("c%d", d.calls)
@@ -111,8 +111,8 @@ func TestPitfall08WrongEndThrownAway(t *testing.T) {
 				}
 				old = shown
 			}
-			if len(d.plans) < 3 {
-				t.Errorf("%d compactions, want at least 3", len(d.plans))
+			if len(d.plans) < rounds(3) {
+				t.Errorf("%d compactions, want at least %d", len(d.plans), rounds(3))
 			}
 			d.complete()
 		})
@@ -190,11 +190,8 @@ func TestPitfall16OrphanedResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	full, small := 0, 0
-	step := 61
-	if testing.Short() {
-		step *= 4
-	}
-	for budget := 8; budget < 9000; budget += step {
+	step := some(1, 599, 61)
+	for budget := 8; budget < 9000; budget += step[len(step)-1] {
 		eng := openEngine(t, copyStore(t, path), &sakur4.Options{Project: "p", Window: budget})
 		e := trialOn(t, eng, "main")
 		w, err := e.s.Window(t.Context(), e.head)

@@ -209,6 +209,9 @@ func TestPitfall17CallWithoutResult(t *testing.T) {
 // TestPitfall17RecordedSession replays the recorded session that was killed eighteen times between a call and its result.
 func TestPitfall17RecordedSession(t *testing.T) {
 	t.Parallel()
+	if raceEnabled {
+		t.Skip("skipped: one goroutine, and a prompt of a megabyte")
+	}
 	turns := readSession(t, testData(t)+"/sessions/pi_large-session.jsonl")
 	d := newTrial(t, ":memory:", &sakur4.Options{Project: "p", Window: 1 << 20})
 	d.head.CloseOpenCalls = true
@@ -293,7 +296,7 @@ func TestPitfall19NotesInOddPlaces(t *testing.T) {
 			d := newTrial(t, ":memory:", o)
 			d.pin(someRules[0])
 			d.user("Look around.")
-			for i := range 30 {
+			for i := range rounds(30) {
 				late := fmt.Sprintf("late%d", i)
 				d.commit(sakur4.Turn{Role: sakur4.RoleSystem, Content: "The build is green."})
 				id := d.pin(fmt.Sprintf("rule %d", i))

@@ -28,7 +28,7 @@ var someRules = []string{
 // TestPitfall01RulesForgotten forces fifty compactions at many budgets: every pin's exact bytes are in every prompt.
 func TestPitfall01RulesForgotten(t *testing.T) {
 	t.Parallel()
-	for _, window := range []int{1024, 2048, 4096, 8192, 32768, 131072} {
+	for _, window := range some(2, 2048, 8192, 1024, 4096, 32768, 131072) {
 		t.Run(fmt.Sprint(window), func(t *testing.T) {
 			t.Parallel()
 			d := newTrial(t, ":memory:", &sakur4.Options{Project: "p", Window: window})
@@ -103,7 +103,7 @@ func TestPitfall01RulesThatDoNotFit(t *testing.T) {
 // TestPitfall02NewestRequestVanishes puts 300 tool calls after the newest user turn: it is verbatim in every prompt, and so are the most recent turns.
 func TestPitfall02NewestRequestVanishes(t *testing.T) {
 	t.Parallel()
-	for _, window := range []int{2048, 8192, 32768} {
+	for _, window := range some(1, 2048, 8192, 32768) {
 		t.Run(fmt.Sprint(window), func(t *testing.T) {
 			t.Parallel()
 			d := newTrial(t, ":memory:", &sakur4.Options{Project: "p", Window: window})
@@ -153,7 +153,7 @@ func (d *trial) recentIsLive(w *sakur4.Window, window int) {
 // TestPitfall03FollowUpTakenForTheTask keeps the first user turn verbatim and first through many compactions and follow-ups.
 func TestPitfall03FollowUpTakenForTheTask(t *testing.T) {
 	t.Parallel()
-	for _, window := range []int{2048, 4096, 16384} {
+	for _, window := range some(1, 2048, 4096, 16384) {
 		for _, system := range []string{"", "You are a careful engineer."} {
 			t.Run(fmt.Sprintf("%d/system %t", window, system != ""), func(t *testing.T) {
 				t.Parallel()
@@ -193,10 +193,7 @@ func TestPitfall03FollowUpTakenForTheTask(t *testing.T) {
 func TestPitfall04HugeResult(t *testing.T) {
 	t.Parallel()
 	path := storePath(t)
-	sizes := []int{0, 1, 100, 1 << 10, 16 << 10, 128 << 10, 1 << 20, 10 << 20}
-	if testing.Short() {
-		sizes = sizes[:7]
-	}
+	sizes := some(6, 0, 1, 100, 1<<10, 16<<10, 128<<10, 1<<20, 10<<20)
 	shapes := map[string]func(n int) string{
 		"lines": func(n int) string { return strings.Repeat("0123456789 abcde\n", n/17+1)[:n] },
 		"line":  func(n int) string { return strings.Repeat("0123456789abcdef", n/16+1)[:n] },

@@ -38,6 +38,22 @@ type trial struct {
 	calls    int
 }
 
+// some returns all of the sizes or, where the race detector makes everything many times slower or with -short, the first n.
+func some[T any](n int, all ...T) []T {
+	if raceEnabled || testing.Short() {
+		return all[:n]
+	}
+	return all
+}
+
+// rounds is n or, where [some] leaves sizes out, a third of it.
+func rounds(n int) int {
+	if len(some(1, 0, 0)) == 1 {
+		return n / 3
+	}
+	return n
+}
+
 // recordedTurn is a turn with what Commit said of it.
 type recordedTurn struct {
 	sakur4.Turn

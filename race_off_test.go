@@ -1,0 +1,5 @@
+//go:build !race
+
+package sakur4_test
+
+const raceEnabled = false
