@@ -192,3 +192,23 @@ func (e *Engine) rederiveFile(ctx context.Context, row symbolic.Row) (symbolic.F
 	})
 	return out, wrap(err)
 }
+
+// FactVersions returns the values that a fact had before its present one, the oldest first; empty where it has had only one. Each row says when it was
+// current and in which episode it was read.
+//
+// The error is [ErrNotFound] where the project has no such fact.
+func (e *Engine) FactVersions(ctx context.Context, id FactID) ([]symbolic.Row, error) {
+	if err := e.check(ctx); err != nil {
+		return nil, err
+	}
+	var out []symbolic.Row
+	err := e.st.Read(ctx, func(r *store.Reader) error {
+		if _, err := r.Fact(e.project, string(id)); err != nil {
+			return err
+		}
+		var err error
+		out, err = r.FactVersions(e.project, string(id))
+		return err
+	})
+	return out, wrap(err)
+}
