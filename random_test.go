@@ -75,19 +75,25 @@ type world struct {
 	clock time.Time
 	// flaky says that the server fails at times. The twin is then given every operation, for their servers must fail at the same call.
 	flaky bool
-	// synced says that the server was sent every prompt of the session, so that its cache is what the engine thinks it is.
-	synced bool
+	// sends says that every prompt is sent to the server; synced that nothing has happened behind the engine's back, so that the server's cache
+	// is what the engine thinks it is.
+	sends, synced bool
+	// cold says that the next prompt is made by an engine that has to read the session's state from the store, where it finds no more of the
+	// server's cache than its shape: it knows what is held by the prompt that was sent, if that is still as it was.
+	cold, wasOther bool
 	n      int
 	log    []string
 }
 
 func runSession(t testing.TB, data []byte) {
-	w := &world{t: t, in: &source{data: data}, clock: time.Unix(1_700_000_000, 0).UTC(), synced: true,
+	w := &world{t: t, in: &source{data: data}, clock: time.Unix(1_700_000_000, 0).UTC(),
 		m: &model{pins: map[sakur4.PinID]string{}, retired: map[sakur4.PinID]bool{}}}
 	u := w.in.setup()
 	w.flaky = w.in.n(4) == 0
 	w.a, w.b = newRig(t, u, &w.clock), newRig(t, u, &w.clock)
-	w.note("setup %+v, flaky %t", u, w.flaky)
+	w.sends = w.in.n(2) == 0
+	w.synced = w.sends && !w.flaky
+	w.note("setup %+v, flaky %t, sends %t", u, w.flaky, w.sends)
 	w.m.head = w.head()
 	for !w.in.done() {
 		w.clock = w.clock.Add(time.Second)
@@ -425,7 +431,15 @@ func (w *world) window(closing, other bool) *sakur4.Window {
 		if closing {
 			w.m.closeOpen()
 		}
+		fresh := w.m.window == nil || w.m.window.ID != got.ID
+		if (w.cold || other != w.wasOther) && (w.m.compacted || w.m.sentPins != w.m.pinState() || w.headChanged()) {
+			w.synced = false
+		}
+		w.cold, w.wasOther = false, other
 		w.check(got, h, other)
+		if fresh && w.sends {
+			w.send(got)
+		}
 		return got
 	}
 	if after := w.a.version(); after != before {
@@ -687,10 +701,16 @@ func (w *world) observed(u sakur4.Usage) receipt.Receipt {
 // chat sends the prompt to the server as an agent does, and records the reply.
 func (w *world) chat() {
 	x := w.window(false, false)
-	if x == nil {
+	if x == nil || w.sends {
 		return
 	}
-	var reply boundary.ChatReply
+	if reply, ok := w.send(x); ok {
+		w.commit(sakur4.Turn{Role: sakur4.RoleAssistant, Content: reply.Content}, "")
+	}
+}
+
+// send sends a prompt to the server and enters what it measured.
+func (w *world) send(x *sakur4.Window) (reply boundary.ChatReply, ok bool) {
 	var err error
 	fields, _ := json.Marshal(x.Hints)
 	w.both("Chat", func(r *rig) string {
@@ -702,14 +722,17 @@ func (w *world) chat() {
 	})
 	var full *boundary.ContextError
 	if errors.As(err, &full) && slices.ContainsFunc(x.Receipt.Notes, countedLocally) {
-		return // another counter can be wrong about the server's
+		return reply, false // another counter can be wrong about the server's
 	}
 	if err != nil {
 		w.fatalf("Chat = %v", err)
 	}
 	r := w.observed(sakur4.Usage{Window: x.ID, PromptTokens: reply.PromptTokens, CachedTokens: reply.CachedTokens, CompletionTokens: reply.CompletionTokens})
-	w.note("chat: %d tokens, %d cached, predicted %d, cause %q", reply.PromptTokens, *reply.CachedTokens, x.Receipt.Cache.Predicted, r.Cache.Cause)
-	w.commit(sakur4.Turn{Role: sakur4.RoleAssistant, Content: reply.Content}, "")
+	w.note("sent: %d tokens, %d cached, predicted %d, cause %q", reply.PromptTokens, *reply.CachedTokens, x.Receipt.Cache.Predicted, r.Cache.Cause)
+	if w.synced && (r.Cache.Cause != "" || r.Cache.Drift != 0) {
+		w.fatalf("%d of %d tokens were cached, %d were predicted: %s", *reply.CachedTokens, reply.PromptTokens, x.Receipt.Cache.Predicted, r.Cache.Cause)
+	}
+	return reply, true
 }
 
 func (w *world) plan() {
@@ -751,9 +774,21 @@ func (w *world) planned(what string, p *sakur4.Plan, err error) {
 	}
 }
 
+func (w *world) headChanged() bool {
+	return w.m.window != nil && (w.m.head.System != w.m.sentHead.System || string(w.m.head.Tools) != string(w.m.sentHead.Tools))
+}
+
 func (w *world) compact() {
+	if w.m.compacted || w.headChanged() {
+		w.synced = false // it begins with what the store knows
+	}
 	target := []int{0, 1, 300, 100 * w.in.n(256), 1 << 30}[w.in.n(5)]
 	w.note("compact to %d", target)
+	planned := ""
+	if target == 0 && !w.flaky {
+		p, err := w.a.session(false).Plan(w.t.Context(), w.m.head)
+		planned = asText(p, err)
+	}
 	var got *sakur4.Plan
 	var err error
 	w.both("Compact", func(r *rig) string {
@@ -764,11 +799,13 @@ func (w *world) compact() {
 		return asText(p, e)
 	})
 	w.planned("Compact", got, err)
+	if done := strings.Replace(asText(got, err), `"Applied":true`, `"Applied":false`, 1); planned != "" && planned != done && !errors.Is(err, sakur4.ErrPending) {
+		w.fatalf("Compact did otherwise than Plan said:\n%s\n%s", planned, done)
+	}
 	if err == nil && got.Applied {
 		w.note("compacted: %d → %d, floor %q", got.Before, got.After, got.Floor)
 		w.m.compacted = true
 		w.m.floors = append(w.m.floors, namedFloor{w.m.lastSeq, got.Floor})
-		w.synced = false
 	}
 	w.tiers()
 }
@@ -786,6 +823,7 @@ func (w *world) reopen() {
 	if u.backend != w.a.setup.backend || u.kind != w.a.setup.kind || u.vocabulary != w.a.setup.vocabulary {
 		w.m.moved, w.synced = true, false
 	}
+	w.cold = true
 	w.a.reopen(u)
 	w.b.reopen(u)
 	for _, t := range w.m.turns {

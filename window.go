@@ -73,8 +73,12 @@ func (s *Session) next(ctx context.Context, head Head, down error) (*Window, err
 		return nil, err
 	}
 	same := l.Turn > 0 && !changed && l.Sent == len(l.chat.Entries) && l.dirty == l.Sent && len(placed) == 0
-	if same && (fallback != "" || l.counted.Total() <= limit) {
-		return s.again(ctx, l)
+	if same {
+		w, err := s.again(ctx, l)
+		// A local count says nothing against a prompt that the server has counted, unless the window has shrunk since.
+		if err != nil || l.counted.Total() <= limit || (fallback != "" && w.Receipt.Window <= window) {
+			return w, err
+		}
 	}
 	if !changed && sent != nil && l.counted.Full {
 		size := 0 // of the messages that we left as they were
@@ -369,11 +373,14 @@ func (l *live) useCounter(b boundary.Backend, p boundary.Profile, fallback strin
 		l.counter.Distrust() // the template drops what was sent at the next user turn: no part of the prompt can be counted by itself
 	}
 	l.counted, l.keep = nil, 0
-	l.tokenizer, l.fallback, l.profile = p.Tokenizer, fallback, p
-	l.cache, l.header = nil, nil
+	tokenizer := p.Tokenizer
 	if fallback != "" {
-		l.tokenizer += " (local)"
+		tokenizer += " (local)"
 	}
+	if tokenizer != l.tokenizer || p.Template.Digest != l.profile.Template.Digest {
+		l.cache, l.header = nil, nil // what the server holds stays comparable only in tokens of the same kind; other tools change none of that
+	}
+	l.tokenizer, l.fallback, l.profile = tokenizer, fallback, p
 }
 
 // count composes and counts the prompt, and has the cache model at hand.
