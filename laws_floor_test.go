@@ -225,6 +225,26 @@ func TestLaw10ReopenedInASmallerWindow(t *testing.T) {
 	d.complete()
 }
 
+// TestLaw10ReopenedInASmallerWindowWithTheServerDown does the same where only the local count is left.
+func TestLaw10ReopenedInASmallerWindowWithTheServerDown(t *testing.T) {
+	t.Parallel()
+	path := storePath(t)
+	f := &flaky{Server: newServer(32768)}
+	d := newTrial(t, path, &sakur4.Options{Project: "p", Window: 32768, Backend: f})
+	d.user("Read on.")
+	d.work(25, 1500)
+	f.noProfile.Store(true)
+	f.noRender.Store(true)
+	f.noTokens.Store(true)
+	d.reopen(path, &sakur4.Options{Project: "p", Window: 32768, Backend: f})
+	if again := d.window(); again.Plan != nil {
+		t.Error("a local count had a prompt compacted that the server had counted")
+	}
+	d.reopen(path, &sakur4.Options{Project: "p", Window: 8192, Backend: f})
+	d.limit = 8192 - 8192/8
+	d.window()
+}
+
 // TestLaw10ServerDown takes parts of the server away at every moment: turns are recorded and prompts made, counted locally, and the receipt says why.
 func TestLaw10ServerDown(t *testing.T) {
 	t.Parallel()

@@ -112,6 +112,52 @@ func TestLaw04PinsAreVerbatim(t *testing.T) {
 	}
 }
 
+// TestLaw04LatePins lets prompts be compacted until the messages that carried late pins, and remarks on retired ones, have left them: both stand
+// in the prompt all the same.
+func TestLaw04LatePins(t *testing.T) {
+	t.Parallel()
+	d := newTrial(t, ":memory:", &sakur4.Options{Project: "p", Window: 2048, Policy: &evict.Policy{Profile: evict.WindowFirst}})
+	d.user("Read on.")
+	d.window()
+	retired := map[sakur4.PinID]string{}
+	moved := 0
+	for i := range 60 {
+		if i%15 == 3 {
+			d.pin(fmt.Sprintf("late rule %d", i))
+		}
+		if i%15 == 9 {
+			text := fmt.Sprintf("rule for a while %d", i)
+			id := d.pin(text)
+			d.read("f.go", "package f")
+			d.window()
+			if err := d.s.Unpin(t.Context(), id); err != nil {
+				t.Fatalf("Unpin(%s) = %v", id, err)
+			}
+			delete(d.pins, id)
+			retired[id] = text
+		}
+		d.read("f.go", d.prose(500))
+		before := d.last
+		w := d.window()
+		for id, text := range retired {
+			if contains(w.Messages, text) && !contains(w.Messages, string(id)+": This pinned constraint is no longer in force.") {
+				t.Fatalf("window %d: %q is in the prompt and nothing says that it is no longer in force", w.Receipt.Turn, text)
+			}
+		}
+		for _, text := range d.pins {
+			at := func(ms []sakur4.Message) int {
+				return len(ms) - slices.IndexFunc(ms, func(m sakur4.Message) bool { return strings.Contains(m.Content, text) })
+			}
+			if w.Plan != nil && at(w.Messages) == 1 && at(before.Messages) > 1 {
+				moved++
+			}
+		}
+	}
+	if moved == 0 {
+		t.Error("no compaction took a message away that carried a late pin")
+	}
+}
+
 // TestLaw05PromptsOnlyGrow reopens a session with other windows, tokenizers and servers: until its next compaction each prompt begins with the last,
 // as messages and as the server's text.
 func TestLaw05PromptsOnlyGrow(t *testing.T) {

@@ -20,18 +20,22 @@ import (
 func TestPitfall06CompactsForNothing(t *testing.T) {
 	t.Parallel()
 	for _, window := range some(1, 4096, 2048, 8192, 32768) {
-		for _, profile := range []string{evict.CacheFirst, evict.WindowFirst, evict.Balanced} {
-			t.Run(fmt.Sprintf("%d/%s", window, profile), func(t *testing.T) {
+		for _, c := range []struct {
+			profile string
+			request int // share of the window that the newest request takes, in percent: it keeps plans from their targets
+			reclaim float64
+		}{{evict.CacheFirst, 0, 0}, {evict.WindowFirst, 0, 0}, {evict.Balanced, 0, 0}, {evict.CacheFirst, 64, 0.01}, {evict.WindowFirst, 58, 0.01}} {
+			t.Run(fmt.Sprintf("%d/%s/%d", window, c.profile, c.request), func(t *testing.T) {
 				t.Parallel()
-				policy := evict.Policy{Profile: profile}
+				policy := evict.Policy{Profile: c.profile, MinReclaim: c.reclaim}
 				d := newTrial(t, ":memory:", &sakur4.Options{Project: "p", Window: window, Policy: &policy})
 				full := policy.WithDefaults("")
 				growth := int((full.Trigger - full.Target) * float64(window) / 2)
-				d.user("Read on.")
+				d.user("Read on. " + d.prose(window*c.request*7/200))
 				after := 0
 				for i := range 80 {
 					d.read("f.go", d.prose(1+d.rng.IntN(window/8)))
-					if i%9 == 8 {
+					if i%9 == 8 && c.request == 0 {
 						d.say(d.prose(window / 32))
 						d.user(d.prose(window / 32))
 					}

@@ -163,10 +163,16 @@ func TestPitfall03FollowUpTakenForTheTask(t *testing.T) {
 				d.user(task)
 				for round := range 40 {
 					d.work(4, window/6)
+					if round%4 == 3 {
+						if _, err := d.compact(1); err != nil {
+							t.Fatalf("Compact(1) = %v", err)
+						}
+					}
 					if round%3 == 0 {
 						d.say("So far so good.")
 						d.user(fmt.Sprintf("By the way, number %d: %s", round, d.prose(window/64)))
 					}
+					d.read("f.go", "package f")
 					w := d.window()
 					first := w.Messages[0]
 					if system != "" {
