@@ -30,9 +30,8 @@ type agent struct {
 	fold  folding
 }
 
-// system is the head of every prompt. It holds nothing that changes.
-const system = `You are a careful engineer working in one folder. Use the tools to look before you answer, and say what you found.
-Earlier turns may have left this prompt; they are stored whole: memory_recall finds them by their words, memory_episode returns one by its id.`
+// system begins the head of every prompt. Like what follows it, it holds nothing that changes.
+const system = "You are a careful engineer working in one folder. Use the tools to look before you answer, and say what you found.\n"
 
 // open opens the store, the root and the server.
 func open(ctx context.Context, cfg config, std streams) (_ *agent, err error) {
@@ -52,6 +51,9 @@ func open(ctx context.Context, cfg config, std streams) (_ *agent, err error) {
 	opts := &sakur4.Options{ProjectRoot: cfg.root, Window: a.cfg.window}
 	if client != nil {
 		opts.Backend = client
+		if cfg.summarize {
+			opts.Summarizer = sakur4.ChatSummarizer(client)
+		}
 	}
 	if cfg.db == memoryDB {
 		opts.NewID = ids(cfg.seed) // the same run gives the same prompts, to the token
@@ -73,7 +75,7 @@ func open(ctx context.Context, cfg config, std streams) (_ *agent, err error) {
 	a.ses = a.eng.Session(id)
 	a.tools = a.toolset()
 	// Calls that a killed process left open are closed with the first prompt.
-	a.head = sakur4.Head{System: system, Tools: toolList(a.tools), CloseOpenCalls: true}
+	a.head = sakur4.Head{System: system + sakur4.Preamble(), Tools: toolList(a.tools), CloseOpenCalls: true}
 	a.check = newChecker(a.eng)
 	a.sum.Session = id
 	return a, nil

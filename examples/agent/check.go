@@ -34,6 +34,7 @@ const (
 	appendOnly        = "prompts_append_only"
 	validChats        = "valid_chats"
 	predictedMeasured = "predicted_equals_measured"
+	staleCaught       = "stale_caught"
 )
 
 func newChecker(eng *sakur4.Engine) *checker {

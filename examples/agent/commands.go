@@ -25,10 +25,12 @@ func command(name string) func(context.Context, config, streams) error {
 		"evictions": reading((*agent).showEvictions),
 		"recall":    reading((*agent).showRecall),
 		"folds":     reading((*agent).showFolds),
+		"staleness": reading((*agent).showStaleness),
+		"dream":     reading((*agent).runDream),
 	}[name]
 }
 
-// reading makes a command of a method that only reads.
+// reading makes a command of a method over a store that is there.
 func reading(show func(*agent, context.Context) error) func(context.Context, config, streams) error {
 	return func(ctx context.Context, cfg config, std streams) error {
 		if _, err := os.Stat(cfg.db); errors.Is(err, fs.ErrNotExist) {

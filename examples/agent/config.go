@@ -33,7 +33,8 @@ type config struct {
 	llama, db, session, root, task, policy string
 	window, turns, slot, maxTokens         int
 	seed                                   uint64
-	json, allowExec, all                   bool
+	json, allowExec, all, force, summarize bool
+	limit                                  int
 	rule                                   boundary.CheckpointRule
 	fields                                 json.RawMessage
 	words                                  string // what follows the flags
@@ -68,6 +69,13 @@ func parseFlags(command string, args []string, errs io.Writer) (config, error) {
 	if command == "receipt" || command == "episodes" {
 		f.BoolVar(&c.all, "all", false, "all of the session's receipts, or the episodes of all sessions with their whole text")
 	}
+	if command == "staleness" || command == "dream" {
+		f.IntVar(&c.limit, "limit", 0, "most `entries` to list or to write (default: all)")
+	}
+	if command == "dream" {
+		f.BoolVar(&c.force, "force", false, "also while the server is busy, or where nobody knows")
+		f.BoolVar(&c.summarize, "summarize", false, "let the server's model write (needs -llama; default: sentences of the turns themselves)")
+	}
 	if err := f.Parse(args); err != nil {
 		return c, err
 	}
@@ -83,7 +91,7 @@ func (c *config) validate(command string) error {
 	if c.policy != "" && c.policy != policyScripted && c.policy != policyModel {
 		bad("-policy %q is neither %s nor %s", c.policy, policyScripted, policyModel)
 	}
-	if c.window < 0 || c.turns < 0 || c.maxTokens < 0 || c.rule.Spacing < 0 || c.rule.Max < 0 || c.rule.Ubatch < 0 {
+	if c.limit < 0 || c.window < 0 || c.turns < 0 || c.maxTokens < 0 || c.rule.Spacing < 0 || c.rule.Max < 0 || c.rule.Ubatch < 0 {
 		bad("counts must not be negative")
 	}
 	if len(c.fields) > 0 {
@@ -96,6 +104,9 @@ func (c *config) validate(command string) error {
 	}
 	if command != "recall" && c.words != "" {
 		bad("unexpected argument %q", c.words)
+	}
+	if _, named := c.url(); c.summarize && !named {
+		bad("-summarize needs a server: name it with -llama")
 	}
 	if command != "" && command != "doctor" && c.db == memoryDB {
 		bad("%s looks into a store: name its file with -db", command)

@@ -7,7 +7,8 @@
 //	agent -task "find the bug"       works on a task with a llama.cpp server
 //	agent -policy model              talks: one task a line
 //	agent doctor                     says what works, and what to do about what does not
-//	agent status|verify|receipt|plan|episodes|sessions|pins|evictions|folds|recall WORDS   looks into a store, given with -db
+//	agent status|verify|receipt|plan|episodes|sessions|pins|evictions|folds|staleness|recall WORDS   looks into a store, given with -db
+//	agent dream                      writes interpretations into a store while its server is idle
 //
 // The script needs no intelligent model: it ignores the words of a reply, and drives a real server as well as the simulator. While it runs the
 // agent checks what the package promises, with code of its own, and says in its closing summary what held.

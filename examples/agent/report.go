@@ -36,6 +36,9 @@ type summary struct {
 	// Folds is how many folds were closed, FoldReuse the least share of a prompt at a fold's opening that the server reused after it was closed.
 	Folds     int     `json:"folds"`
 	FoldReuse float64 `json:"fold_reuse"`
+	// StaleCaught counts the outdated summaries that were caught and whose current value was used, on a copy of a file; StaleSource is that file.
+	StaleCaught int    `json:"stale_caught"`
+	StaleSource string `json:"stale_source,omitempty"`
 	// MaxShare is the largest prompt ÷ the window, DriftMax the largest difference between the server's count and ours.
 	MaxShare float64 `json:"max_window_share"`
 	DriftMax int     `json:"count_drift_max"`
@@ -182,6 +185,10 @@ func (a *agent) summarize(ctx context.Context) (held bool, err error) {
 	if !held {
 		s.Broken = append(s.Broken, fmt.Sprintf("counts: the server counted up to %d tokens otherwise", s.DriftMax))
 	}
+	held = held && a.check.held(staleCaught)
+	for _, how := range a.check.broken[staleCaught] {
+		s.Broken = append(s.Broken, staleCaught+": "+how)
+	}
 	for _, p := range promises {
 		*p.held = a.check.held(p.name)
 		held = held && *p.held
@@ -202,6 +209,9 @@ func (a *agent) summarize(ctx context.Context) (held bool, err error) {
 		min(s.New, s.Prefilled), s.MaxShare*100)
 	if s.Folds > 0 {
 		fmt.Fprintf(&b, "  %d folds were opened and closed; after each at least %.1f %% of the prompt before its opening was reused\n", s.Folds, s.FoldReuse*100)
+	}
+	if s.StaleCaught > 0 {
+		fmt.Fprintf(&b, "  a summary of %s was caught when a copy of it changed, and the current value used in its place\n", s.StaleSource)
 	}
 	fmt.Fprintf(&b, "proven in this run:\n")
 	for _, p := range promises {

@@ -38,6 +38,8 @@ type explorer struct {
 	sources []source
 	step    int
 	reads   int
+	// fact is the newest fact that a read gave, "" for none so far.
+	fact sakur4.FactID
 	// seen are the newest results of reads, for the one that is read again.
 	seen []seenRead
 }
@@ -74,7 +76,7 @@ func (a *agent) explore(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return a.catchStale(ctx, x.sources)
 }
 
 // look finds the files.
@@ -193,6 +195,9 @@ func (x *explorer) act(ctx context.Context, step int) error {
 		if err != nil {
 			return err
 		}
+		if n := len(got.Facts); n > 0 && c.Name == "read_file" {
+			x.fact = sakur4.FactID(got.Facts[n-1].FactID)
+		}
 		if c.Name == "read_file" {
 			x.seen = append(x.seen, seenRead{c.Arguments, got.Episode})
 		}
@@ -212,6 +217,10 @@ func (x *explorer) next(ctx context.Context, step int) (text string, calls []sak
 	case step%16 == 10 && x.a.fold.open == "":
 		say("A task for itself: the beginnings of the next files.")
 		add("memory_fold", map[string]string{"description": "the beginnings of the next files", "goal": "what they are about"})
+		return text, calls, "", nil
+	case step%16 == 14 && x.fact != "":
+		say("That is worth a note.")
+		add("memory_interpret", map[string]string{"anchor": string(x.fact), "text": fmt.Sprintf("Seen after %d reads; nothing depends on it so far.", x.reads)})
 		return text, calls, "", nil
 	case step%16 == 12 && x.a.fold.open != "":
 		say("That task is done.")
@@ -252,7 +261,7 @@ func (x *explorer) next(ctx context.Context, step int) (text string, calls []sak
 		say("Now %s.", src.path)
 		add("read_file", x.read())
 	case 7:
-		own := []string{"context_receipt", "context_plan_eviction", "sakur4_status"}
+		own := []string{"context_receipt", "context_plan_eviction", "memory_staleness", "sakur4_status", "sakur4_dream"}
 		say("How full is the prompt?")
 		add(own[step/8%len(own)], map[string]string{})
 	}

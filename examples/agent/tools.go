@@ -39,9 +39,14 @@ func (a *agent) toolset() []tool {
 		{"memory_unfold", "Close a fold: its turns leave the prompt, and the result stands for them.",
 			`{"id":{"type":"string"},"result":{"type":"string"}}`, `["id","result"]`, a.memoryUnfold},
 		{"memory_recall_fold", "Return every turn of a fold, word for word.", `{"id":{"type":"string"}}`, `["id"]`, a.memoryRecallFold},
+		{"memory_interpret", "Store what a fact (sym_…) or a turn (ep_…) means, in your words. It is found by memory_recall, with a warning once its source has changed.",
+			`{"anchor":{"type":"string","description":"id of the fact or turn"},"text":{"type":"string"}}`, `["anchor","text"]`, a.memoryInterpret},
+		{"memory_staleness", "List interpretations whose source has changed since they were written, with what the source says now.", `{"limit":{"type":"integer"}}`, `[]`,
+			a.memoryStaleness},
 		{"context_receipt", "Say where the tokens of the last prompt went.", `{}`, `[]`, a.contextReceipt},
 		{"context_plan_eviction", "Say what a compaction would take out of the prompt now. Changes nothing.", `{}`, `[]`, a.contextPlan},
 		{"sakur4_status", "Count what is stored.", `{}`, `[]`, a.status},
+		{"sakur4_dream", "While nobody waits: write new interpretations for stale ones and for turns that have none.", `{"limit":{"type":"integer"}}`, `[]`, a.dream},
 	}
 	if a.cfg.allowExec {
 		ts = append(ts, tool{"run_command", "Run a shell command in the root.", `{"command":{"type":"string"}}`, `["command"]`, a.runCommand})
