@@ -19,6 +19,8 @@ type decl struct {
 	name string
 	// scope replaces the qualified name of the parent where it is not "", suffix follows the name in the qualified name.
 	scope, suffix string
+	// prefixName stands before the name in the qualified name, with its separator.
+	prefixName string
 	// start and end are the span; sigStart and sigEnd the part of it that is the signature.
 	start, end       int
 	sigStart, sigEnd int
@@ -102,7 +104,7 @@ func (b *builder) finish() File {
 		if scope == "" && d.parent >= 0 {
 			scope = f.Symbols[d.parent].Qualified
 		}
-		qualified := d.name + d.suffix
+		qualified := d.prefixName + d.name + d.suffix
 		if scope != "" {
 			qualified = scope + b.lang.Separator() + qualified
 		}

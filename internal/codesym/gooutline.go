@@ -39,7 +39,7 @@ func (b *builder) isName(i int) bool {
 
 // outline adds a declaration from its tokens: first and last, and the last one of the signature.
 func (b *builder) outline(d decl, first, last, sig int) {
-	last, sig = min(last, len(b.toks)-1), min(sig, len(b.toks)-1)
+	last, sig = max(min(last, len(b.toks)-1), first), max(min(sig, len(b.toks)-1), first)
 	d.start, d.end = int(b.toks[first].start), int(b.toks[last].end)
 	d.sigStart, d.sigEnd = d.start, int(b.toks[sig].end)
 	b.add(d)

@@ -10,12 +10,15 @@ type Lang string
 
 // The languages.
 const (
-	Go     Lang = "go"
-	Python Lang = "python"
+	Go         Lang = "go"
+	Python     Lang = "python"
+	JavaScript Lang = "javascript"
+	TypeScript Lang = "typescript"
+	TSX        Lang = "tsx"
 )
 
 // Langs returns the languages that [Parse] reads, in the order in which they are documented.
-func Langs() []Lang { return []Lang{Go, Python} }
+func Langs() []Lang { return []Lang{Go, Python, JavaScript, TypeScript, TSX} }
 
 // parserOf returns the parser of a language, nil where there is none.
 func parserOf(lang Lang) func(*builder) {
@@ -24,6 +27,12 @@ func parserOf(lang Lang) func(*builder) {
 		return parseGo
 	case Python:
 		return parsePython
+	case JavaScript:
+		return parseJavaScript
+	case TypeScript:
+		return parseTypeScript
+	case TSX:
+		return parseTSX
 	}
 	return nil
 }
@@ -35,6 +44,10 @@ func LangNamed(name string) (Lang, bool) {
 		name = "go"
 	case "py", "python3":
 		name = "python"
+	case "js", "jsx", "node":
+		name = "javascript"
+	case "ts":
+		name = "typescript"
 	}
 	lang := Lang(name)
 	return lang, parserOf(lang) != nil
@@ -55,6 +68,12 @@ func langOf(ext, head string) Lang {
 		return Go
 	case ".py", ".pyi", ".pyw":
 		return Python
+	case ".js", ".jsx", ".mjs", ".cjs":
+		return JavaScript
+	case ".ts", ".mts", ".cts":
+		return TypeScript
+	case ".tsx":
+		return TSX
 	case "":
 		if line, _, _ := strings.Cut(head, "\n"); strings.HasPrefix(line, "#!") {
 			return scriptOf(line)
@@ -69,6 +88,8 @@ func scriptOf(line string) Lang {
 		switch {
 		case strings.HasPrefix(word, "python"):
 			return Python
+		case word == "node":
+			return JavaScript
 		}
 	}
 	return ""

@@ -59,7 +59,7 @@ func TestOracle(t *testing.T) {
 			if s.Kind == codesym.ImportOf || s.Kind == codesym.Export {
 				continue
 			}
-			ours[found{path, s.Name, nameLine(string(src), s)}] = place{string(s.Kind), s.Line, s.EndLine}
+			ours[found{path, plain(s.Name), nameLine(string(src), s)}] = place{string(s.Kind), s.Line, s.EndLine}
 		}
 	}
 	sitter, sitterSpeed := treeSitter(t, lang, files)
@@ -141,6 +141,9 @@ func nameLine(src string, s codesym.Symbol) int {
 	return 1 + strings.Count(src[:s.NameAt], "\n")
 }
 
+// plain is a name without quotes and spaces.
+func plain(name string) string { return strings.NewReplacer(`"`, "", "'", "", " ", "").Replace(name) }
+
 func treeSitter(t *testing.T, lang string, files []string) (map[found]place, float64) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "node", "testdata/oracle/treesitter.mjs", lang)
@@ -163,14 +166,14 @@ func treeSitter(t *testing.T, lang string, files []string) (map[found]place, flo
 		n, _ := strconv.Atoi(f[3])
 		start, _ := strconv.Atoi(f[4])
 		end, _ := strconv.Atoi(f[5])
-		all[found{f[0], strings.Trim(f[2], `"'`), n}] = place{f[1], start, end}
+		all[found{f[0], plain(f[2]), n}] = place{f[1], start, end}
 	}
 	return all, speed
 }
 
 // ctagsKinds are the kinds of ctags that are compared, for each language.
 var ctagsKinds = map[string]string{
-	"python": "--kinds-Python=cfm", "javascript": "--kinds-JavaScript=fcmg", "typescript": "--kinds-TypeScript=fcmiegna", "tsx": "--kinds-TypeScript=fcmiegna",
+	"python": "--kinds-Python=cfm", "javascript": "--kinds-JavaScript=fcmgC", "typescript": "--kinds-TypeScript=fcmiegnaCp", "tsx": "--kinds-TypeScript=fcmiegnaCp",
 	"rust": "--kinds-Rust=nsgtifMPeCS", "java": "--kinds-Java=aceigm", "c": "--kinds-C=dfgstue", "cpp": "--kinds-C++=dfgstuecn", "go": "--kinds-Go=pfctsin",
 }
 
@@ -210,7 +213,7 @@ func ctags(t *testing.T, lang string, files []string) (map[found]place, float64)
 				p.end, _ = strconv.Atoi(s)
 			}
 		}
-		all[found{f[1], f[0], n}] = p
+		all[found{f[1], plain(f[0]), n}] = p
 	}
 	return all, float64(size) / 1e6 / spent.Seconds()
 }

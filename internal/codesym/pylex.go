@@ -220,14 +220,12 @@ func pyFormatEnd(src string, i int) int {
 // pyStray reports whether three quotes at start close another string rather than open one: no operator or bracket asks for a string there, and what follows holds
 // a declaration that is indented no deeper.
 func (b *builder) pyStray(start int, content string) bool {
-	line := strings.TrimRight(b.src[strings.LastIndexByte(b.src[:start], '\n')+1:start], " \t")
+	begin := strings.LastIndexByte(b.src[max(0, start-500):start], '\n') + 1 + max(0, start-500)
+	line := strings.TrimRight(b.src[begin:start], " \t")
 	if line != "" && strings.IndexByte("=([{,%+:", line[len(line)-1]) >= 0 || strings.HasSuffix(line, "return") {
 		return false
 	}
-	width := b.indentOf(start)
-	if trimmed := strings.TrimLeft(line, " \t"); trimmed != "" {
-		width = b.indentOf(start - len(b.src[strings.LastIndexByte(b.src[:start], '\n')+1:start]) + len(line) - len(trimmed))
-	}
+	width := b.lineWidth(start)
 	for l := range strings.Lines(content) {
 		text := strings.TrimLeft(l, " \t")
 		for _, word := range [...]string{"def ", "class ", "async def ", "@"} {

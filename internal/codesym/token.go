@@ -11,6 +11,8 @@ type tok struct {
 	c byte
 	// first says that the token is the first on its line.
 	first bool
+	// mark is what a parser knows of the token beside that.
+	mark uint8
 }
 
 type tokenKind uint8
@@ -25,6 +27,11 @@ const (
 	// tokenIndent and tokenDedent open and close a block by indentation. They are empty.
 	tokenIndent
 	tokenDedent
+)
+
+const (
+	markName   = 1 << iota // the name of a declaration
+	markObject             // the brace of an object
 )
 
 // span is a range of bytes; the end is exclusive.

@@ -43,10 +43,43 @@ const ecma = {
   enum_declaration: n => ['enum', field(n, 'name'), exported(n)],
   module: n => ['module', field(n, 'name'), exported(n)],
   internal_module: n => ['module', field(n, 'name'), exported(n)],
-  method_definition: n => n.parent.type === 'class_body' ? ['method', field(n, 'name'), n] : null,
+  method_definition: n => ['method', field(n, 'name'), decoratedMember(n)],
+  public_field_definition: n => callable(field(n, 'value')) ? ['method', field(n, 'name'), n] : null,
+  field_definition: n => callable(field(n, 'value')) ? ['method', field(n, 'property'), n] : null,
+  pair: n => callable(field(n, 'value')) && field(n, 'key').type !== 'computed_property_name' ? [field(n, 'value').type === 'class' ? 'class' : 'method', field(n, 'key'), n] : null,
+  enum_assignment: n => ['constant', field(n, 'name'), n],
+  property_identifier: n => n.parent.type === 'enum_body' ? ['constant', n, n] : null,
+  export_statement: n => {
+    const value = field(n, 'value') || field(n, 'declaration');
+    if (!n.children.some(c => c.type === 'default') || !value || field(value, 'name') || !(callable(value) || /function|class/.test(value.type))) return null;
+    return [/class/.test(value.type) ? 'class' : 'function', n.children.find(c => c.type === 'default'), n];
+  },
+  variable_declarator: n => {
+    const value = field(n, 'value'), list = n.parent;
+    if (field(n, 'name').type !== 'identifier') return null;
+    const span = list.namedChildren.filter(c => c.type === 'variable_declarator').length === 1 ? exported(list) : n;
+    if (callable(value)) return [value.type === 'class' ? 'class' : 'function', field(n, 'name'), span];
+    const top = exported(list).parent;
+    const atTop = top.type === 'program' || top.type === 'statement_block' && ['internal_module', 'module', 'ambient_declaration'].includes(top.parent.type);
+    if (list.children[0].text !== 'const' || !atTop || value && value.type === 'call_expression' && field(value, 'function').text === 'require') return null;
+    return ['constant', field(n, 'name'), span];
+  },
+  assignment_expression: n => {
+    const left = field(n, 'left');
+    if (n.parent.type !== 'expression_statement' || left.type !== 'member_expression' || !callable(field(n, 'right'))) return null;
+    const of = field(left, 'object').text;
+    const kind = field(n, 'right').type === 'class' ? 'class' : of === 'this' || of.endsWith('.prototype') || of.startsWith('this.') ? 'method' : 'function';
+    return [kind, field(left, 'property'), n.parent];
+  },
   method_signature: n => ['interface_body', 'object_type', 'class_body'].includes(n.parent.type) && !up(n, ['object_type'], ['class_body', 'interface_body']) ? ['method', field(n, 'name'), n] : null,
   abstract_method_signature: n => ['method', field(n, 'name'), n],
 };
+const callable = n => n && ['arrow_function', 'function_expression', 'generator_function', 'function', 'class'].includes(n.type);
+function decoratedMember(n) {
+  let first = n;
+  for (let p = n.previousNamedSibling; p && p.type === 'decorator'; p = p.previousNamedSibling) first = p;
+  return { startPosition: first.startPosition, endPosition: n.endPosition };
+}
 function exported(n) {
   while (n.parent && ['export_statement', 'ambient_declaration', 'expression_statement'].includes(n.parent.type)) n = n.parent;
   return n;
