@@ -486,13 +486,20 @@ var errMeanwhile = errors.New("it has changed meanwhile")
 
 // entries writes new entries for stale ones and retires those whose anchor is gone.
 func (d *dream) entries(ctx context.Context) error {
+	// One look over all of them reads each file once. What is not fresh is looked at again when its turn comes.
 	var list []semantic.Entry
 	err := d.e.st.Read(ctx, func(r *store.Reader) error {
+		look := d.e.look(r, d.e.project)
+		defer look.close()
 		for en, err := range r.Entries(store.EntryFilter{Project: d.e.project}) {
+			if err = errors.Join(err, ctx.Err()); err != nil {
+				return err
+			}
+			s, err := look.entry(en)
 			if err != nil {
 				return err
 			}
-			if en.AnchorType == episode.FactAnchor { // episodes neither change nor go
+			if s.freshness != semantic.Fresh {
 				list = append(list, en)
 			}
 		}

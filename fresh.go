@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"sakur4/evict"
 	"sakur4/internal/episode"
 	"sakur4/internal/sourcefile"
 	"sakur4/internal/store"
@@ -56,8 +57,10 @@ func (l *looker) close() {
 type sight struct {
 	freshness semantic.Freshness
 	now       semantic.Current
-	// superseded is the episode that replaced the anchor's, "" for none; why says what kept the anchor from being looked at.
+	// superseded is the episode that replaced the anchor's, "" for none; why says what kept the anchor from being looked at. dropped says that the
+	// anchor's episode is to be forgotten.
 	superseded, why string
+	dropped         bool
 }
 
 // entry looks at the anchor of an entry.
@@ -72,7 +75,7 @@ func (l *looker) entry(en semantic.Entry) (sight, error) {
 			return s, err
 		default:
 			s.now = semantic.Current{Checked: true, Hash: rec.Digest.String()}
-			s.superseded = rec.SupersededBy
+			s.superseded, s.dropped = rec.SupersededBy, rec.Tier == evict.Dropped
 		}
 		s.freshness = semantic.Assess(en, s.now)
 		return s, nil
@@ -282,7 +285,7 @@ func (l *looker) entryHit(h *Hit, q Query) (bool, error) {
 		}
 	}
 	s, err := l.entry(en)
-	if err != nil {
+	if err != nil || s.dropped && !q.IncludeDropped {
 		return false, err
 	}
 	h.Kind, h.Text, h.Anchor, h.Freshness = HitEntry, en.Text, AnchorRef{Type: en.AnchorType, ID: en.AnchorID}, s.freshness

@@ -480,3 +480,40 @@ func TestMentionsLinkTalkWithItsSubject(t *testing.T) {
 }
 
 var _ boundary.Backend = (*meddling)(nil)
+
+// TestMentionsWeigh: of two results of equal size the one that a turn names has more value to the prompt, by what its age does not explain.
+func TestMentionsWeigh(t *testing.T) {
+	t.Parallel()
+	values := map[string]map[string]float64{}
+	for _, named := range []string{"a.json", "b.json"} {
+		w := newWorkshop(t, &sakur4.Options{Window: 8192})
+		w.user("Look.")
+		read := map[sakur4.EpisodeID]string{}
+		for i, name := range []string{"a.json", "b.json"} {
+			w.write(name, `{"text": "`+strings.Repeat("word ", 300)+`"}`+strings.Repeat(" ", i))
+			read[w.open(name).Episode] = name
+		}
+		w.say(named + " matters.")
+		w.user("Go on.")
+		for range 4 {
+			w.read("more.txt", w.prose(2000))
+		}
+		w.window()
+		plan, err := w.s.Compact(t.Context(), w.head, 700)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values[named] = map[string]float64{}
+		for _, step := range plan.Steps {
+			if name := read[sakur4.EpisodeID(step.Episode)]; name != "" {
+				values[named][name] = step.Value
+			}
+		}
+	}
+	for _, name := range []string{"a.json", "b.json"} {
+		other := map[string]string{"a.json": "b.json", "b.json": "a.json"}[name]
+		if values[name][name] <= values[other][name] {
+			t.Errorf("values by what was named: %v; want %s worth more when it was", values, name)
+		}
+	}
+}

@@ -8,7 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"sakur4"
+	"sakur4/evict"
 	"sakur4/semantic"
 	"sakur4/symbolic"
 )
@@ -340,5 +343,106 @@ func TestInterpretRefuses(t *testing.T) {
 		if err != nil || en.Origin != semantic.Interpreted || en.AnchorID != string(ep.Episode) || en.Session != w.s.ID() || en.Text != strings.ToValidUTF8(text, "\ufffd") {
 			t.Errorf("Interpret(%q) = %+v, %v", text, en, err)
 		}
+	}
+}
+
+// TestLooksChangeNothing: asking after staleness, also of what is stale, gone and unverified, leaves every row as it was.
+func TestLooksChangeNothing(t *testing.T) {
+	t.Parallel()
+	path := storePath(t)
+	o := &sakur4.Options{ProjectRoot: t.TempDir()}
+	w := &workshop{newTrial(t, path, o), o.ProjectRoot}
+	w.user("Read.")
+	for _, name := range []string{"a.go", "b.go", "c.go", "d.go"} {
+		w.write(name, poolSource)
+		w.interpret(sakur4.FactAnchor(w.symbol(name, "Pool")), "Pool of "+name)
+	}
+	w.write("b.go", strings.Replace(poolSource, "Pool(n int)", "Pool(n uint)", 1))
+	w.write("c.go", "package pool\n")
+	w.remove("d.go")
+	w.write("d.go/x", "")
+	w.recall("pool") // fills the index
+	before := rows(t, path)
+	for range 3 {
+		w.recall("pool")
+		if r := w.staleness(); r.Entries != 4 || r.Stale != 2 || r.Unverified != 1 {
+			t.Errorf("Staleness = %+v, want 2 stale and 1 unverified of 4", r)
+		}
+		for _, err := range w.eng.Entries(t.Context(), sakur4.EntryFilter{All: true}) {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if diff := cmp.Diff(before, rows(t, path)); diff != "" {
+		t.Errorf("rows after looking (-want +got):\n%s", diff)
+	}
+}
+
+// TestFileFacts: a fact that was read in a file itself is had again from the file as it is, and Verify tells what has moved on from damage.
+func TestFileFacts(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t, nil)
+	w.user("Read.")
+	w.write("pool.go", longSource(1))
+	w.symbols(w.open("pool.go"))
+	w.dream(sakur4.DreamOptions{})
+	w.write("pool.go", longSource(2))
+	r := w.dream(sakur4.DreamOptions{})
+	if r.Regenerated != 1 {
+		t.Fatalf("Dream = %+v, want one regenerated from the file", r)
+	}
+	id := sakur4.FactID(r.Items[0].Anchor.ID)
+	verify := func(rederived, drifted, gone, unverified int) {
+		t.Helper()
+		v, err := w.eng.Verify(t.Context())
+		if err != nil || v.Rederived != rederived || v.Drifted != drifted || v.Gone != gone || v.Unverified != unverified {
+			t.Errorf("Verify() = %+v, %v, want %d rederived, %d drifted, %d gone, %d unverified", v, err, rederived, drifted, gone, unverified)
+		}
+	}
+	all := len(allFacts(t, w.eng))
+	f, err := w.eng.Rederive(t.Context(), id)
+	if err != nil || f.EpisodeID() != "" || f.FilePath() != "pool.go" || f.ID() != string(id) {
+		t.Errorf("Rederive() = %v, %v, want the file's fact", f, err)
+	}
+	verify(all, 0, 0, 0)
+	w.write("pool.go", strings.ReplaceAll(longSource(3), "queueLength int", "queueLength uint"))
+	var stale *sakur4.StaleError
+	if _, err := w.eng.Rederive(t.Context(), id); !errors.As(err, &stale) || !errors.Is(err, sakur4.ErrStale) || !strings.Contains(stale.Current, "queueLength uint") || stale.Gone {
+		t.Errorf("Rederive() after an edit = %v, want a StaleError with the value of now", err)
+	}
+	verify(all-1, 1, 0, 0)
+	w.remove("pool.go")
+	if _, err := w.eng.Rederive(t.Context(), id); !errors.As(err, &stale) || !stale.Gone {
+		t.Errorf("Rederive() of a deleted file = %v, want a StaleError that says gone", err)
+	}
+	verify(all-1, 0, 1, 0)
+	w.write("pool.go/x", "")
+	if _, err := w.eng.Rederive(t.Context(), id); !errors.Is(err, sakur4.ErrUnverified) {
+		t.Errorf("Rederive() of what cannot be read = %v, want ErrUnverified", err)
+	}
+	verify(all-1, 0, 0, 1)
+}
+
+// TestInterpretedIsNotDropped: an interpretation depends on its turn, which is kept for it however full the window is.
+func TestInterpretedIsNotDropped(t *testing.T) {
+	t.Parallel()
+	p := evict.Policy{AllowDrop: true}
+	w := newWorkshop(t, &sakur4.Options{Window: 2048, Policy: &p})
+	w.user("Go.")
+	c := w.newCall("read", `{"path":"x"}`)
+	w.commit(sakur4.Turn{Role: sakur4.RoleAssistant, ToolCalls: []sakur4.ToolCall{c}, Droppable: true})
+	old := w.commit(sakur4.Turn{Role: sakur4.RoleTool, ToolCallID: c.ID, Content: w.prose(400), Droppable: true})
+	kept := w.say("Kumquats matter.")
+	w.user("Go on.")
+	id := w.interpret(sakur4.EpisodeAnchor(old.Episode), "Marzipan.")
+	w.interpret(sakur4.EpisodeAnchor(kept.Episode), "Marzipan too.")
+	// An entry depends on its anchor: what somebody has interpreted is not dropped.
+	w.work(30, 600)
+	if ep, err := w.eng.Episode(t.Context(), old.Episode); err != nil || ep.Tier == evict.Dropped {
+		t.Errorf("Episode(%s) = tier %v, %v: it was dropped although it has an interpretation", old.Episode, ep.Tier, err)
+	}
+	if hits := w.recall("marzipan"); !slices.ContainsFunc(hits, func(h sakur4.Hit) bool { return h.ID == id }) {
+		t.Errorf("Recall = %+v, want the interpretation", hits)
 	}
 }
