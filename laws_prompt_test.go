@@ -158,6 +158,34 @@ func TestLaw04LatePins(t *testing.T) {
 	}
 }
 
+// TestLaw05CallersCannotChangeThePrompt: what a caller writes into a window reaches neither the same window again nor a later one.
+func TestLaw05CallersCannotChangeThePrompt(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	eng := open(t, nil)
+	s := eng.Session("s")
+	if _, err := s.Commit(ctx, sakur4.Turn{Role: sakur4.RoleUser, Content: "Find out why."}); err != nil {
+		t.Fatal(err)
+	}
+	first, err := s.Window(ctx, sakur4.Head{System: "You are careful."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := string(sakur4.MarshalMessages(first.Messages))
+	used := first.Receipt.Parts[0].Tokens
+	for i := range first.Messages {
+		first.Messages[i].Content = "changed by the caller"
+	}
+	first.Receipt.Parts[0].Tokens++
+	again, err := s.Window(ctx, sakur4.Head{System: "You are careful."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(sakur4.MarshalMessages(again.Messages)); got != want || again.Receipt.Parts[0].Tokens != used {
+		t.Errorf("the prompt after the caller wrote into it:\n%s\nwas\n%s", got, want)
+	}
+}
+
 // TestLaw05PromptsOnlyGrow reopens a session with other windows, tokenizers and servers: until its next compaction each prompt begins with the last,
 // as messages and as the server's text.
 func TestLaw05PromptsOnlyGrow(t *testing.T) {

@@ -123,9 +123,12 @@ func (s *Session) next(ctx context.Context, head Head, down error) (*Window, err
 	return w.copy(), nil
 }
 
-// copy keeps a caller's changes of the fields away from the value that is returned again.
+// copy keeps a caller's changes away from what is returned again and sent later.
 func (w *Window) copy() *Window {
 	c := *w
+	c.Messages = slices.Clone(w.Messages)
+	c.Receipt.Parts = slices.Clone(w.Receipt.Parts)
+	c.Receipt.Notes = slices.Clone(w.Receipt.Notes)
 	return &c
 }
 
@@ -310,12 +313,12 @@ func (l *live) validate() error {
 	return l.valid.End()
 }
 
-// messages returns the prompt as the caller sees it. Later prompts share its front.
+// messages returns the prompt as the caller sees it.
 func (l *live) messages() []Message {
 	for _, it := range l.items[len(l.out):] {
 		l.out = append(l.out, outer(it.Message))
 	}
-	return slices.Clip(l.out)
+	return slices.Clip(l.out) // each window that is handed out has a copy of its own, see Window.copy
 }
 
 func (l *live) hints() Hints {
