@@ -1,0 +1,96 @@
+package sakur4
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sakur4/internal/turn"
+)
+
+// archive enters episodes into the stretches that are out of the prompt, and renews the note that names them at the newest message.
+func (l *live) archive(gone []*turn.Entry) {
+	if len(gone) == 0 && (len(l.Archived) == 0 || l.archiveShown()) {
+		return
+	}
+	for _, e := range gone {
+		l.Archived = append(l.Archived, stretch{From: e.Episode, To: e.Episode, A: e.Seq, B: e.Seq, N: 1})
+	}
+	kept := make([]int64, 0, len(l.chat.Entries))
+	for _, e := range l.chat.Entries {
+		if e.Kind == turn.KindEpisode {
+			kept = append(kept, e.Seq)
+		}
+	}
+	slices.Sort(kept)
+	l.Archived = join(l.Archived, kept)
+	last := l.chat.Entries[len(l.chat.Entries)-1]
+	notes := make([]turn.Note, 0, len(last.Notes)+1)
+	for _, n := range last.Notes {
+		if n.Kind != turn.NoteArchive {
+			notes = append(notes, n)
+		}
+	}
+	last.SetNotes(append(notes, turn.Note{ID: "archive", Kind: turn.NoteArchive, Text: archiveText(l.Archived)}))
+}
+
+// archiveShown reports whether some message says what is out of the prompt. A fixed message that carried the note may have gone.
+func (l *live) archiveShown() bool {
+	return slices.ContainsFunc(l.chat.Entries, func(e *turn.Entry) bool {
+		return slices.ContainsFunc(e.Notes, func(n turn.Note) bool { return n.Kind == turn.NoteArchive })
+	})
+}
+
+// maxStretches bounds the archive note: it must not grow with the session.
+const maxStretches = 8
+
+// join sorts stretches and joins neighbours that no kept episode parts; beyond maxStretches it joins the nearest ones all the same.
+func join(in []stretch, kept []int64) []stretch {
+	slices.SortFunc(in, func(a, b stretch) int { return cmp.Compare(a.A, b.A) })
+	var out []stretch
+	k := 0
+	for _, st := range in {
+		if len(out) > 0 {
+			last := &out[len(out)-1]
+			for k < len(kept) && kept[k] < last.B {
+				k++
+			}
+			if k >= len(kept) || kept[k] > st.A || len(out) > 0 && last.B >= st.A {
+				last.To, last.B, last.N = st.To, max(last.B, st.B), last.N+st.N
+				continue
+			}
+		}
+		out = append(out, st)
+	}
+	for len(out) > maxStretches {
+		best := 1
+		for i := 2; i < len(out); i++ {
+			if out[i].A-out[i-1].B < out[best].A-out[best-1].B {
+				best = i
+			}
+		}
+		out[best-1].To, out[best-1].B = out[best].To, out[best].B
+		out[best-1].N += out[best].N
+		out = append(out[:best], out[best+1:]...)
+	}
+	return out
+}
+
+func archiveText(in []stretch) string {
+	var b strings.Builder
+	n := 0
+	for _, st := range in {
+		n += st.N
+	}
+	fmt.Fprintf(&b, "%d earlier turns of this session are out of this prompt and stored whole:", n)
+	for _, st := range in {
+		if st.N == 1 {
+			fmt.Fprintf(&b, " %s;", st.From)
+		} else {
+			fmt.Fprintf(&b, " %s to %s (%d);", st.From, st.To, st.N)
+		}
+	}
+	b.WriteString(" memory_recall finds them by their words, memory_episode returns one by its id.")
+	return b.String()
+}

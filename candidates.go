@@ -1,0 +1,209 @@
+package sakur4
+
+import (
+	"context"
+
+	"sakur4/evict"
+	"sakur4/internal/episode"
+	"sakur4/internal/store"
+	"sakur4/internal/turn"
+	"sakur4/receipt"
+)
+
+// span is the entries of one candidate: an episode's own, with the fixed and synthetic messages behind it.
+type span struct{ from, to int }
+
+// candidates describes the prompt to the planner.
+func (s *Session) candidates(ctx context.Context, l *live, c *compaction) (evict.Input, []span, error) {
+	entries := l.chat.Entries
+	var ids []string
+	for _, e := range entries {
+		if e.Kind == turn.KindEpisode {
+			ids = append(ids, e.Episode)
+		}
+	}
+	records := make(map[string]episode.Record, len(ids))
+	var degree map[string]int
+	err := s.e.st.Read(ctx, func(r *store.Reader) (err error) {
+		for rec, err := range r.Episodes(store.EpisodeFilter{Project: s.e.project, IDs: ids}) {
+			if err != nil {
+				return err
+			}
+			rec.Content, rec.Reasoning = "", "" // only the marks are of interest here
+			records[rec.ID] = rec
+		}
+		degree, err = r.InDegree(s.e.project, ids)
+		return err
+	})
+	if err != nil {
+		return evict.Input{}, nil, wrap(err)
+	}
+	h := l.headItems()
+	total := l.counted.Total()
+	in := evict.Input{Total: total, Window: c.window, Limit: c.limit, Policy: c.policy, SinceLast: total - l.Base, NoteTokens: l.noteTokens(),
+		NoReplyTokens: noReplyTokens}
+	if h == 1 {
+		in.HeadTokens = l.counted.Counts[0].Tokens
+	}
+	perToken := l.bytesPerToken()
+	geometry := l.cache.Geometry()
+	task, newest := int64(0), int64(0)
+	for _, e := range entries {
+		if e.Kind == turn.KindEpisode && e.Role == episode.User {
+			if task == 0 {
+				task = e.Seq
+			}
+			newest = e.Seq
+		}
+	}
+	protected := map[string]bool{}
+	for _, t := range c.policy.ProtectedTools {
+		protected[t] = true
+	}
+	var spans []span
+	pos := in.HeadTokens
+	group, groupSeq := 0, int64(-1)
+	atom, atomSeq := 0, int64(-1)
+	for i, e := range entries {
+		n := l.counted.Counts[i+h].Tokens
+		if i >= l.Sent {
+			in.Unsent += n
+		}
+		if e.Kind != turn.KindEpisode && len(spans) > 0 {
+			spans[len(spans)-1].to = i + 1
+			it := &in.Items[len(in.Items)-1]
+			it.Tokens += n // on every rung: no form of the episode shortens what stands behind it
+			for _, form := range []*int{&it.MaskedTokens, &it.ReferencedTokens, &it.LeastTokens} {
+				if *form > 0 {
+					*form += n
+				}
+			}
+			pos += n
+			continue
+		}
+		if e.Kind != turn.KindEpisode {
+			// A fixed message in front of the first episode stays with the head.
+			in.HeadTokens += n
+			pos += n
+			continue
+		}
+		if e.Group != groupSeq {
+			groupSeq = e.Group
+			group++
+		}
+		if e.Atom != atomSeq {
+			atomSeq = e.Atom
+			atom++
+		}
+		rec := records[e.Episode]
+		it := evict.Item{Episode: e.Episode, Role: string(e.Role), Tool: e.Tool, Atom: atom, Group: group, Seq: e.Seq, Pos: pos, Tokens: n,
+			Tier: tierOf(e.Form), InDegree: degree[e.Episode], Dependents: degree[e.Episode], Superseded: rec.SupersededBy != "", Droppable: rec.Droppable}
+		if e.Result() {
+			it.MaskedTokens, it.ReferencedTokens = stubTokens(e, n, perToken)
+		}
+		it.LeastTokens, _ = l.leastTokens(i, perToken)
+		switch {
+		case e.Role == episode.User && e.Seq == newest:
+			it.Protect, it.Floor = "newest user turn", evict.FloorNewestUser
+		case e.Role == episode.User && e.Seq == task:
+			it.Protect, it.Floor = "task root", evict.FloorTaskRoot
+		case e.Role == episode.Tool && protected[e.Tool]:
+			it.Protect, it.Floor = "protected tool", evict.FloorTool
+		}
+		in.Items = append(in.Items, it)
+		spans = append(spans, span{i, i + 1})
+		pos += n
+	}
+	// What lies behind the first change of an earlier pass is sent anew wherever this one breaks.
+	same := common(c.before.IDs, l.counted.IDs)
+	for i := range in.Items {
+		in.Items[i].Age = len(in.Items) - 1 - i
+		in.Breaks = append(in.Breaks, evict.Break{Item: i, Pos: in.Items[i].Pos, Reuse: geometry.Rewind(min(in.Items[i].Pos, same))})
+	}
+	return in, spans, nil
+}
+
+func tierOf(f turn.Form) evict.Tier {
+	switch f {
+	case turn.Masked:
+		return evict.Masked
+	case turn.Referenced:
+		return evict.Referenced
+	}
+	return evict.Live
+}
+
+// maskedBytes is how much of a result its masked form shows: a few lines.
+const maskedBytes = 240
+
+// stubTokens estimates the sizes of a result's shorter forms from the prompt's own bytes per token. 0 is a form that would not be shorter.
+func stubTokens(e *turn.Entry, tokens int, perToken float64) (masked, referenced int) {
+	notes := 0
+	for _, n := range e.Notes {
+		notes += len(n.Text) + 64
+	}
+	const words = 260 // of a stub's wording, with ids
+	const overhead = 12
+	size := func(bytes int) int { return overhead + int(float64(bytes+notes)/perToken) }
+	if m := size(maskedBytes + words); m < tokens && e.Form != turn.Masked && e.Form != turn.Referenced {
+		masked = m
+	}
+	if r := size(words); r < tokens && e.Form != turn.Referenced {
+		referenced = r
+	}
+	if e.Form == turn.Masked {
+		masked = tokens
+	}
+	if e.Form == turn.Referenced {
+		masked, referenced = tokens, tokens
+	}
+	return masked, referenced
+}
+
+// bytesPerToken is the average over the prompt.
+func (l *live) bytesPerToken() float64 {
+	bytes := 0
+	for _, it := range l.items {
+		bytes += len(it.Message.Content) + len(it.Message.Reasoning)
+		for _, c := range it.Message.Calls {
+			bytes += len(c.Name) + len(c.Arguments)
+		}
+	}
+	if n := l.counted.Total(); n > 0 && bytes > n {
+		return float64(bytes) / float64(n)
+	}
+	return 1
+}
+
+// noReplyTokens estimates the fixed message that takes the place of a final answer, with what templates put around it.
+const noReplyTokens = 10
+
+// noteTokens estimates the archive note.
+func (l *live) noteTokens() int { return int(420/l.bytesPerToken()) + 8 }
+
+// pointerBytes is the length of a trimmed form's pointer, trimSlack what a trim goes below its budget: the cut falls on a line end, and the
+// tokens of what is kept are not spread evenly.
+const (
+	pointerBytes = 300
+	trimSlack    = 6
+)
+
+// leastTokens returns what of the entry at index i a trim does not touch, its pointer included, and what it does.
+func (l *live) leastTokens(i int, perToken float64) (fixed, raw int) {
+	e, count := l.chat.Entries[i], l.counted.Counts[i+l.headItems()]
+	if e.Form != turn.Full && e.Form != turn.Trimmed || e.Form == turn.Trimmed && e.Head+e.Tail == 0 {
+		return count.Tokens, 0
+	}
+	raw = count.Parts[receipt.RawHistory]
+	for _, n := range e.Notes {
+		if n.Kind.Category() == receipt.RawHistory {
+			raw -= int(float64(len(n.Text))/perToken) + 16
+		}
+	}
+	raw = max(raw, 0)
+	fixed = count.Tokens - raw
+	if e.Form == turn.Full {
+		fixed += int(pointerBytes/perToken) + 4
+	}
+	return fixed, raw
+}

@@ -1,0 +1,181 @@
+package sakur4
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sakur4/boundary"
+	"sakur4/evict"
+	"sakur4/internal/episode"
+	"sakur4/internal/prompt"
+	"sakur4/internal/store"
+	"sakur4/internal/turn"
+)
+
+// measure counts the prompt.
+func (s *Session) measure(ctx context.Context, l *live, backend boundary.Backend, profile boundary.Profile, fallback string) error {
+	if l.counter == nil || l.counterKey != counterKey(profile, fallback, l) {
+		l.useCounter(backend, profile, fallback)
+	}
+	return l.count(ctx)
+}
+
+// countError is a failure of the backend to count. The prompt is begun again with the local counter, since two counters must not have a part in
+// one plan.
+type countError struct{ error }
+
+func (e *countError) Unwrap() error { return e.error }
+
+// failedCount returns why the backend could not count, nil where err is anything else.
+func failedCount(ctx context.Context, err error) error {
+	var c *countError
+	if errors.As(err, &c) && ctx.Err() == nil {
+		return c.error
+	}
+	return nil
+}
+
+// server returns what counts: the engine's server, or the local counter where down says why that one cannot.
+func (s *Session) server(ctx context.Context, down error) (boundary.Backend, boundary.Profile, string) {
+	if down == nil {
+		return s.e.server(ctx)
+	}
+	s.e.log.WarnContext(ctx, "backend failed to count; counting locally", "error", down)
+	s.e.forget()
+	return s.e.without(ctx, boundary.Profile{}, down)
+}
+
+// forget has the backend asked for its profile again before it is used next: it may come back as another one.
+func (e *Engine) forget() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.profile = nil
+}
+
+func counterKey(p boundary.Profile, fallback string, l *live) string {
+	return fmt.Sprintf("%t\x00%s\x00%s\x00%s\x00%s", fallback != "", p.Tokenizer, p.Template.Digest, l.Tools, l.Kwargs)
+}
+
+func (l *live) useCounter(b boundary.Backend, p boundary.Profile, fallback string) {
+	l.counterKey = counterKey(p, fallback, l)
+	l.counter = prompt.New(b, controls(p.Template.ControlTexts), l.Tools, l.Kwargs)
+	if l.Reasoning && !p.Template.PreservesReasoning {
+		l.counter.Distrust() // the template drops what was sent at the next user turn: no part of the prompt can be counted by itself
+	}
+	l.counted, l.keep = nil, 0
+	tokenizer := p.Tokenizer
+	if fallback != "" {
+		tokenizer += " (local)"
+	}
+	if tokenizer != l.tokenizer || p.Template.Digest != l.profile.Template.Digest {
+		l.cache, l.header = nil, nil // what the server holds stays comparable only in tokens of the same kind; other tools change none of that
+	}
+	l.tokenizer, l.fallback, l.profile = tokenizer, fallback, p
+}
+
+// count composes and counts the prompt, and has the cache model at hand.
+func (l *live) count(ctx context.Context) error {
+	l.compose()
+	st, err := l.counter.Count(ctx, l.counted, l.keep, l.items)
+	if err != nil {
+		return &countError{err}
+	}
+	l.counted, l.keep = st, len(l.items)
+	if l.cache != nil {
+		return nil
+	}
+	if l.profile.Template.UserHeader != "" {
+		if l.header, err = l.counter.Tokens(ctx, l.profile.Template.UserHeader); err != nil {
+			return &countError{err}
+		}
+	}
+	return l.restoreCache(ctx)
+}
+
+// restoreCache rebuilds the cache model from what was stored and the prompt that was sent last.
+func (l *live) restoreCache(ctx context.Context) error {
+	l.cache = boundary.NewCache(l.profile)
+	n := min(l.Sent+l.headItems(), len(l.items))
+	switch {
+	case l.Cache == nil, l.Sent == 0, l.Sent > len(l.chat.Entries):
+		return nil
+	case l.items[n-1].Message.Role == episode.Assistant, n < len(l.items) && l.items[n].Message.Role == episode.Tool:
+		return nil // what was sent has been cut since; half a call with its results is nothing that a server renders
+	}
+	sent, err := l.counter.Count(ctx, nil, 0, l.items[:n])
+	if err != nil {
+		return &countError{err}
+	}
+	c := boundary.RestoreCache(l.profile, *l.Cache)
+	if c.Hold(sent.Prompt()) == nil {
+		l.cache = c
+	}
+	return nil
+}
+
+// trimResults renders the new results that are larger than the policy allows as head, pointer and tail.
+func (s *Session) trimResults(ctx context.Context, l *live, p evict.Policy, window int) error {
+	most := int(float64(window) * p.MaxResult)
+	for round := 0; round < 8; round++ {
+		again := false
+		for i := l.Sent; i < len(l.chat.Entries); i++ {
+			e := l.chat.Entries[i]
+			n := l.counted.Counts[i+l.headItems()].Tokens
+			if !e.Result() || n <= most || (e.Form != turn.Full && e.Form != turn.Trimmed) {
+				continue
+			}
+			rec, err := s.record1(ctx, e.Episode)
+			if err != nil {
+				return err
+			}
+			size := len(rec.Content)
+			if e.Form == turn.Trimmed {
+				size = e.Head + e.Tail
+			}
+			next := int(float64(size) * float64(most) / float64(n) * 0.9)
+			if next >= size || next < 64 {
+				next = size / 2
+			}
+			if next < 16 {
+				continue
+			}
+			l.chat.Retrim(e, rec, next)
+			l.touch(i)
+			again = true
+		}
+		if !again {
+			return nil
+		}
+		if err := l.count(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// record1 reads one episode.
+func (s *Session) record1(ctx context.Context, id string) (*episode.Record, error) {
+	var rec episode.Record
+	err := s.e.st.Read(ctx, func(r *store.Reader) (err error) {
+		rec, err = r.Episode(s.e.project, id)
+		return err
+	})
+	return &rec, wrap(err)
+}
+
+// prediction is what the cache model says of the next request.
+type prediction struct {
+	boundary.Reuse
+	plan boundary.Plan
+}
+
+// predict asks the cache model about the prompt and lets it accept it.
+func (l *live) predict() prediction {
+	ids := l.counted.Prompt()
+	geometry := l.cache.Geometry()
+	p := prediction{Reuse: l.cache.Predict(ids, 0)}
+	p.plan = boundary.Resolve(geometry, p.Common, len(ids), 0)
+	l.cache.Accept(ids, boundary.UserStarts(ids, l.header), 0)
+	return p
+}
