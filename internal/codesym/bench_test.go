@@ -3,7 +3,9 @@ package codesym_test
 import (
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -40,19 +42,35 @@ func BenchmarkGo(b *testing.B) {
 	})
 }
 
-// BenchmarkParse reads the files that SAKUR4_CODESYM_BENCH names, as in "python=/src/project/file.py".
+// BenchmarkParse reads the files of a language below a folder, as SAKUR4_CODESYM_BENCH names both: "python=/src/project".
 func BenchmarkParse(b *testing.B) {
-	lang, path, _ := strings.Cut(os.Getenv("SAKUR4_CODESYM_BENCH"), "=")
-	data, err := os.ReadFile(path)
-	if err != nil {
-		b.Skip("SAKUR4_CODESYM_BENCH names no file")
+	lang, dir, ok := strings.Cut(os.Getenv("SAKUR4_CODESYM_BENCH"), "=")
+	if !ok {
+		b.Skip("SAKUR4_CODESYM_BENCH is not set")
 	}
-	src := string(data)
-	b.SetBytes(int64(len(src)))
+	var sources []string
+	size := 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		src, err := os.ReadFile(path)
+		if l, ok := codesym.LanguageOf(path, string(src[:min(len(src), 4000)])); ok && string(l) == lang && len(src) < 1<<20 {
+			sources = append(sources, string(src))
+			size += len(src)
+		}
+		return err
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(size))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := codesym.Parse(codesym.Lang(lang), src); err != nil {
-			b.Fatal(err)
+		for _, src := range sources {
+			if _, err := codesym.Parse(codesym.Lang(lang), src); err != nil {
+				b.Fatal(err)
+			}
 		}
 	}
 }

@@ -76,11 +76,17 @@ func (b *builder) errorAt(offset int, message string) {
 
 // add appends a declaration and returns its index. Its end may be set later.
 func (b *builder) add(d decl) int {
+	if b.decls == nil {
+		b.decls = make([]decl, 0, 8+len(b.src)/400)
+	}
 	b.decls = append(b.decls, d)
 	return len(b.decls) - 1
 }
 
 func (b *builder) call(receiver, callee string, offset int) {
+	if b.calls == nil {
+		b.calls = make([]Call, 0, 8+len(b.toks)/16)
+	}
 	b.calls = append(b.calls, Call{Callee: callee, Receiver: receiver, Symbol: -1, Offset: offset})
 }
 
@@ -97,16 +103,13 @@ func (b *builder) finish() File {
 	b.nest()
 	f := File{Lang: b.lang, Symbols: make([]Symbol, len(b.decls)), Calls: b.calls, Imports: b.imports, Errors: b.errors, Partial: len(b.errors) > 0}
 	sort.SliceStable(f.Errors, func(i, j int) bool { return f.Errors[i].Offset < f.Errors[j].Offset })
-	names := uniquer{}
+	names := make(uniquer, len(b.decls))
 	for i := range b.decls {
 		d := &b.decls[i]
-		scope := d.scope
-		if scope == "" && d.parent >= 0 {
-			scope = f.Symbols[d.parent].Qualified
-		}
-		qualified := d.prefixName + d.name + d.suffix
-		if scope != "" {
-			qualified = scope + b.lang.Separator() + qualified
+		qualified := names.unique(d.kind, b.qualified(d, f.Symbols))
+		name := strings.Clone(d.name)
+		if at := len(qualified) - len(d.name); at >= 0 && qualified[at:] == d.name {
+			name = qualified[at:] // one string for both
 		}
 		// Many names may share a declaration, and then its text too.
 		shared := i > 0 && b.decls[i-1].sameText(d)
@@ -120,7 +123,7 @@ func (b *builder) finish() File {
 			}
 		}
 		f.Symbols[i] = Symbol{
-			Kind: d.kind, Name: strings.Clone(d.name), Qualified: names.unique(d.kind, qualified),
+			Kind: d.kind, Name: name, Qualified: qualified,
 			Signature: signature, Doc: doc,
 			Start: d.start, End: d.end, NameAt: b.nameAt(d), Line: b.line(d.start), EndLine: b.line(max(d.start, d.end-1)),
 			Partial: d.partial || b.nearError(d), Test: d.test, Parent: d.parent, Bases: d.bases,
@@ -129,6 +132,22 @@ func (b *builder) finish() File {
 	b.hash(f.Symbols)
 	b.place(&f)
 	return f
+}
+
+// qualified returns the name with its scopes. It never holds on to the source.
+func (b *builder) qualified(d *decl, symbols []Symbol) string {
+	scope := d.scope
+	if scope == "" && d.parent >= 0 {
+		scope = symbols[d.parent].Qualified
+	}
+	if scope == "" && d.prefixName == "" && d.suffix == "" {
+		return strings.Clone(d.name)
+	}
+	separator := ""
+	if scope != "" {
+		separator = b.lang.Separator()
+	}
+	return scope + separator + d.prefixName + d.name + d.suffix
 }
 
 func (b *builder) nameAt(d *decl) int {
@@ -210,34 +229,32 @@ func (b *builder) nearError(d *decl) bool {
 }
 
 // uniquer gives equal names of a kind the suffixes #2, #3 … in source order, and never a name that is taken.
-type uniquer struct {
-	count map[string]int
-	taken map[string]bool
+type uniquer map[kindName]int
+
+type kindName struct {
+	kind Kind
+	name string
 }
 
-func (u *uniquer) unique(kind Kind, name string) string {
-	if u.count == nil {
-		u.count, u.taken = map[string]int{}, map[string]bool{}
-	}
-	key := string(kind) + " " + name
-	for {
-		u.count[key]++
-		suffix := ""
-		if n := u.count[key]; n > 1 {
-			suffix = "#" + strconv.Itoa(n)
-		}
-		if k := key + suffix; !u.taken[k] {
-			u.taken[k] = true
-			return name + suffix
+func (u uniquer) unique(kind Kind, name string) string {
+	key := kindName{kind, name}
+	n := u[key] + 1
+	u[key] = n
+	for ; n > 1; n++ {
+		again := kindName{kind, name + "#" + strconv.Itoa(n)}
+		if u[key] = n; u[again] == 0 {
+			u[again] = 1
+			return again.name
 		}
 	}
+	return name
 }
 
 // hash computes the hashes of all symbols in one walk over the tokens. A symbol's tokens go to its hash; a symbol within another one counts there by its hash.
 func (b *builder) hash(symbols []Symbol) {
 	type frame struct{ symbol, at int }
 	var stack []frame
-	var buf, sig []byte
+	buf, sig := make([]byte, 0, 4096), make([]byte, 0, 512)
 	put := func(buf []byte, i int) []byte {
 		t := &b.toks[i]
 		switch t.kind {
@@ -295,12 +312,19 @@ func (b *builder) hash(symbols []Symbol) {
 
 // place gives calls and imports their lines and calls their symbols.
 func (b *builder) place(f *File) {
-	slices.SortStableFunc(f.Calls, func(x, y Call) int { return x.Offset - y.Offset })
+	byOffset := func(x, y Call) int { return x.Offset - y.Offset }
+	if !slices.IsSortedFunc(f.Calls, byOffset) {
+		slices.SortStableFunc(f.Calls, byOffset)
+	}
+	line := 1
 	var stack []int
 	next := 0
 	for i := range f.Calls {
 		c := &f.Calls[i]
-		c.Line = b.line(c.Offset)
+		for line < len(b.lines) && int(b.lines[line]) <= c.Offset {
+			line++
+		}
+		c.Line = line
 		for next < len(f.Symbols) && f.Symbols[next].Start <= c.Offset {
 			for len(stack) > 0 && f.Symbols[stack[len(stack)-1]].End <= f.Symbols[next].Start {
 				stack = stack[:len(stack)-1]

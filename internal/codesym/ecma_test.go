@@ -135,7 +135,7 @@ function d 13-13 | function d()
 		{
 			name: "missing backtick", src: "const a = `x ${1}\n\nfunction b() { return `y`; }\n\nfunction c() { return `z ${b()}`; }\n",
 			want: `
-constant a 1-1 | const a = `+"`x ${1}"+` [partial]
+constant a 1-1 | const a = ` + "`x ${1}" + ` [partial]
 function b 3-3 | function b()
 function c 5-5 | function c()
 `,

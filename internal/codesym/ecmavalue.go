@@ -326,7 +326,8 @@ func (f *ecmaFile) variable(first, name int, constant, single bool) int {
 	}
 	if !f.op(n, "=") {
 		if f.is(n, ',') {
-			return f.variable(n+1, n+1, constant, false)
+			f.continueAt(n, constant)
+			return n
 		}
 		if constant && top && f.typed { // declare const x: T
 			end := f.stop(n, single)
@@ -336,10 +337,7 @@ func (f *ecmaFile) variable(first, name int, constant, single bool) int {
 	}
 	end := f.skipValue(n + 1)
 	if f.is(end, ',') {
-		if f.lists == nil {
-			f.lists = map[int]bool{}
-		}
-		f.lists[end] = constant
+		f.continueAt(end, constant)
 		if single { // the declaration is the statement only where it is the only one
 			first, single = name, false
 		}
@@ -356,6 +354,14 @@ func (f *ecmaFile) variable(first, name int, constant, single bool) int {
 		f.objectOf, f.objectAt = f.text(name), n+1
 	}
 	return n + 1
+}
+
+// continueAt remembers a comma between two variables.
+func (f *ecmaFile) continueAt(comma int, constant bool) {
+	if f.lists == nil {
+		f.lists = map[int]bool{}
+	}
+	f.lists[comma] = constant
 }
 
 // required reads "const x = require('m')" as an import.

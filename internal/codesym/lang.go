@@ -15,10 +15,11 @@ const (
 	JavaScript Lang = "javascript"
 	TypeScript Lang = "typescript"
 	TSX        Lang = "tsx"
+	Rust       Lang = "rust"
 )
 
 // Langs returns the languages that [Parse] reads, in the order in which they are documented.
-func Langs() []Lang { return []Lang{Go, Python, JavaScript, TypeScript, TSX} }
+func Langs() []Lang { return []Lang{Go, Python, JavaScript, TypeScript, TSX, Rust} }
 
 // parserOf returns the parser of a language, nil where there is none.
 func parserOf(lang Lang) func(*builder) {
@@ -33,6 +34,8 @@ func parserOf(lang Lang) func(*builder) {
 		return parseTypeScript
 	case TSX:
 		return parseTSX
+	case Rust:
+		return parseRust
 	}
 	return nil
 }
@@ -48,13 +51,20 @@ func LangNamed(name string) (Lang, bool) {
 		name = "javascript"
 	case "ts":
 		name = "typescript"
+	case "rs":
+		name = "rust"
 	}
 	lang := Lang(name)
 	return lang, parserOf(lang) != nil
 }
 
 // Separator returns what stands between the parts of a qualified name: "." or "::".
-func (l Lang) Separator() string { return "." }
+func (l Lang) Separator() string {
+	if l == Rust {
+		return "::"
+	}
+	return "."
+}
 
 // LanguageOf returns the language of a file by its name, and where the name leaves it open by head, the first bytes of the file.
 func LanguageOf(name, head string) (Lang, bool) {
@@ -74,6 +84,8 @@ func langOf(ext, head string) Lang {
 		return TypeScript
 	case ".tsx":
 		return TSX
+	case ".rs":
+		return Rust
 	case "":
 		if line, _, _ := strings.Cut(head, "\n"); strings.HasPrefix(line, "#!") {
 			return scriptOf(line)

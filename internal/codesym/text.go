@@ -63,6 +63,9 @@ func (b *builder) collapse(start, end int) string {
 		out.WriteString(text)
 		prev = i
 	}
+	if s := out.String(); utf8.ValidString(s) {
+		return s
+	}
 	return strings.ToValidUTF8(out.String(), "\ufffd")
 }
 
@@ -73,7 +76,7 @@ func (b *builder) docBefore(d *decl) string {
 		at = d.docAt
 	}
 	last := sort.Search(len(b.comments), func(i int) bool { return int(b.comments[i].end) > at }) - 1
-	if last < 0 || !adjacent(b.src[b.comments[last].end:at]) || b.trails(last) {
+	if last < 0 || !adjacent(b.src[b.comments[last].end:at]) || b.trails(last) || b.inner(last) {
 		return ""
 	}
 	first := last
@@ -83,6 +86,11 @@ func (b *builder) docBefore(d *decl) string {
 		first--
 	}
 	return sentence(b.comments[first:last+1], b.src)
+}
+
+// inner reports whether the comment documents what it stands in, as "//!" does in Rust.
+func (b *builder) inner(i int) bool {
+	return b.lang == Rust && (strings.HasPrefix(b.src[b.comments[i].start:], "//!") || strings.HasPrefix(b.src[b.comments[i].start:], "/*!"))
 }
 
 // trails reports whether something other than space precedes the comment in its line.
@@ -102,7 +110,7 @@ func adjacent(gap string) bool {
 
 // sentence returns the first sentence of some comments without their marks.
 func sentence(comments []span, src string) string {
-	var text strings.Builder
+	text := make([]byte, 0, 2*maxDoc)
 	for _, c := range comments {
 		s := src[c.start:c.end]
 		if strings.HasPrefix(s, "/*") {
@@ -110,27 +118,40 @@ func sentence(comments []span, src string) string {
 		} else {
 			s = strings.TrimLeft(s, "/#!")
 		}
-		for line := range strings.Lines(s[:min(len(s), 4*maxDoc)]) {
+		for len(s) > 0 && len(text) <= maxDoc {
+			line := s
+			if n := strings.IndexByte(s[:min(len(s), 4*maxDoc)], '\n'); n >= 0 {
+				line, s = s[:n], s[n+1:]
+			} else {
+				line, s = s[:min(len(s), 4*maxDoc)], ""
+			}
 			line = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "*"))
 			if strings.HasPrefix(line, "@") || strings.HasPrefix(line, "go:") {
 				line = ""
 			}
-			if line == "" && text.Len() > 0 {
-				return firstSentence(text.String())
+			if line == "" && len(text) > 0 {
+				return firstSentence(string(text))
 			}
-			text.WriteString(line)
-			text.WriteByte(' ')
+			if len(text) > 0 {
+				text = append(text, ' ')
+			}
+			text = append(text, line...)
 		}
-		if text.Len() > 4*maxDoc {
+		if len(text) > maxDoc {
 			break
 		}
 	}
-	return firstSentence(text.String())
+	return firstSentence(string(text))
 }
 
 // firstSentence returns s up to the first full stop that ends a sentence, as one line of at most maxDoc bytes.
 func firstSentence(s string) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\ufffd")), " ")
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\ufffd")
+	}
+	if strings.ContainsAny(s, "\n\t\r") || strings.Contains(s, "  ") {
+		s = strings.Join(strings.Fields(s), " ")
+	}
 	for i := 0; i+1 < len(s); i++ {
 		if (s[i] == '.' || s[i] == '!' || s[i] == '?') && s[i+1] == ' ' && !abbreviation(s[:i]) {
 			s = s[:i+1]
