@@ -28,8 +28,12 @@ const edgeColumns = `project_id, from_id, to_id, kind, site, seen_hash, confiden
 func (r *Reader) Edges(project, from, to, kind string) ([]EdgeRow, error) {
 	var q query
 	q.where("project_id = ?", project)
+	table := "dependency_graph_edge"
 	if from != "" {
 		q.where("from_id = ?", from)
+		if to == "" {
+			table += " INDEXED BY dependency_graph_edge_from" // the order of the result tempts the planner to read all of the project's edges
+		}
 	}
 	if to != "" {
 		q.where("to_id = ?", to)
@@ -37,7 +41,7 @@ func (r *Reader) Edges(project, from, to, kind string) ([]EdgeRow, error) {
 	if kind != "" {
 		q.where("kind = ?", kind)
 	}
-	return all(rows(r, "edges", "SELECT "+edgeColumns+"\nFROM dependency_graph_edge"+q.clause()+"\nORDER BY to_id, kind, from_id", q.args,
+	return all(rows(r, "edges", "SELECT "+edgeColumns+"\nFROM "+table+q.clause()+"\nORDER BY to_id, kind, from_id", q.args,
 		func(s *sqlite3.Stmt) (EdgeRow, error) {
 			return EdgeRow{
 				Project:    s.ColumnText(0),

@@ -68,13 +68,18 @@ func (r *Reader) Facts(f FactFilter) iter.Seq2[symbolic.Row, error] {
 	if f.Kind != "" {
 		q.where("kind = ?", f.Kind)
 	}
+	// These two indexes are partial, and the order of the result tempts the planner to walk all of the project's names instead. A result's facts are looked up
+	// with every turn, so the index is named; the conditions that make it partial are repeated, or it could not be used.
+	from := "symbolic_fact"
 	if f.FilePath != "" {
-		q.where("file_path = ?", f.FilePath)
+		q.where("file_path <> '' AND file_path = ?", f.FilePath)
+		from = "symbolic_fact INDEXED BY symbolic_fact_file"
 	}
 	if f.Episode != "" {
-		q.where("episode_id = ?", f.Episode)
+		q.where("episode_id <> '' AND episode_id = ?", f.Episode)
+		from = "symbolic_fact INDEXED BY symbolic_fact_episode"
 	}
-	return rows(r, "facts", "SELECT "+factColumns+"\nFROM symbolic_fact"+q.clause()+
+	return rows(r, "facts", "SELECT "+factColumns+"\nFROM "+from+q.clause()+
 		"\nORDER BY qualified_name, kind, file_path"+limit(f.Limit), q.args, scanFact)
 }
 
