@@ -28,6 +28,14 @@
 //   - Window returns a prompt within budget from any state and without a model, or a [*BudgetError] that names what does not fit.
 //   - The categories of a receipt sum to the prompt's size, counted by the server's own tokenizer. What was predicted and what was measured
 //     stand side by side.
+//   - An interpretation is checked against what it is about whenever it is read, files as they are at that moment. One whose source has changed comes back
+//     marked stale with the value of now ([Engine.Recall], [Engine.Staleness]); one whose file cannot be read is unverified, never fresh.
+//
+// # Two tracks of memory
+//
+// Parsers write facts ([Session.Commit] by itself, [Engine.Extract] with a parser of your choice); models write interpretations ([Session.Interpret], and
+// [Engine.Dream] while the server is idle), which name a fact or an episode as their anchor. A fact cannot be made of words, and an interpretation never
+// becomes one. [Preamble] tells a model when to use which.
 //
 // # Caveats
 //
