@@ -85,6 +85,7 @@ func (s *Session) forced(ctx context.Context, head Head, target int, down error)
 		return nil, nil, err
 	}
 	l.notes = slices.Clone(l.Named)
+	l.learn(profile, fallback, s.e.opts.KeepReasoning)
 	l.setHead(head, pins)
 	if err := s.measure(ctx, l, backend, profile, fallback); err != nil {
 		return nil, nil, err

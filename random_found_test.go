@@ -261,3 +261,22 @@ func TestCompactTakesAChangedHead(t *testing.T) {
 		t.Errorf("notes = %q, want the changed head", w.Receipt.Notes)
 	}
 }
+
+// TestTemplateBecomesKnown: a session that began while the server was down takes the server's template as soon as it answers, and says so.
+func TestTemplateBecomesKnown(t *testing.T) {
+	t.Parallel()
+	r, s := found(t, 4000)
+	r.server.template, r.server.fails = 1, 1000
+	h := sakur4.Head{System: "Be careful."}
+	mustCommit(t, s, user("go"))
+	if w := mustWindow(t, s, h); w.Messages[0].Role != "system" {
+		t.Fatalf("the first message is %s", w.Messages[0].Role)
+	}
+	r.server.fails = 0
+	for range 2 {
+		w := mustWindow(t, s, h)
+		if w.Messages[0].Role != "user" || !strings.HasPrefix(w.Messages[0].Content, h.System) || !slices.Contains(w.Receipt.Notes, "the server's template became known") {
+			t.Errorf("notes %q:\n%s", w.Receipt.Notes, outline(w.Messages))
+		}
+	}
+}

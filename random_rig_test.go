@@ -44,6 +44,7 @@ type setup struct {
 	reserve    int
 	tokenizer  int // of the options: 0 o200k, 1 cl100k
 	policy     int
+	template   int // 1: no system role, 2: no places of tokens and no known user header; it stays with the session
 }
 
 func (s *source) setup() setup {
@@ -118,6 +119,7 @@ var errFlaky = errors.New("server is down")
 type flakyServer struct {
 	*embedded.Server
 	after, fails int
+	template     int
 	seen         bool // its profile has been told
 }
 
@@ -138,7 +140,14 @@ func (f *flakyServer) Profile(ctx context.Context) (boundary.Profile, error) {
 		return boundary.Profile{}, err
 	}
 	f.seen = true
-	return f.Server.Profile(ctx)
+	p, err := f.Server.Profile(ctx)
+	switch f.template {
+	case 1:
+		p.Template.NoSystemRole = true
+	case 2:
+		p.Template.UserHeader = ""
+	}
+	return p, err
 }
 
 func (f *flakyServer) Render(ctx context.Context, r boundary.RenderRequest) (string, error) {
@@ -159,6 +168,9 @@ func (f *flakyServer) TokenSpans(ctx context.Context, text string) ([]int32, []i
 	if err := f.fail(); err != nil {
 		return nil, nil, err
 	}
+	if f.template == 2 {
+		return nil, nil, boundary.ErrUnsupported
+	}
 	return f.Server.TokenSpans(ctx, text)
 }
 
@@ -170,14 +182,15 @@ type rig struct {
 	server *flakyServer
 	eng    *sakur4.Engine
 	other  *sakur4.Engine // a second engine on the same file, nil if it is not open
+	second *flakyServer   // what the second engine sees of the server
 	ids    uint64
 	clock  *time.Time
 	raw    *store.Raw
 }
 
 func newRig(t testing.TB, u setup, clock *time.Time) *rig {
-	r := &rig{t: t, path: filepath.Join(t.TempDir(), "s.db"), setup: u, server: &flakyServer{Server: u.server()}, clock: clock}
-	r.eng = r.open()
+	r := &rig{t: t, path: filepath.Join(t.TempDir(), "s.db"), setup: u, server: &flakyServer{Server: u.server(), template: u.template}, clock: clock}
+	r.eng = r.open(r.server)
 	raw, err := store.OpenRaw(t.Context(), r.path)
 	if err != nil {
 		t.Fatal(err)
@@ -192,8 +205,8 @@ func newRig(t testing.TB, u setup, clock *time.Time) *rig {
 	return r
 }
 
-func (r *rig) open() *sakur4.Engine {
-	e, err := sakur4.Open(r.t.Context(), r.path, &sakur4.Options{Project: "p", Backend: r.server, Tokenizer: r.setup.local(), Window: r.setup.window,
+func (r *rig) open(server *flakyServer) *sakur4.Engine {
+	e, err := sakur4.Open(r.t.Context(), r.path, &sakur4.Options{Project: "p", Backend: server, Tokenizer: r.setup.local(), Window: r.setup.window,
 		Reserve: r.setup.reserve, Policy: r.setup.policyValue(), Now: func() time.Time { return *r.clock },
 		NewID: func() uint64 { r.ids++; return r.ids }})
 	if err != nil {
@@ -218,11 +231,20 @@ func (r *rig) close() {
 func (r *rig) reopen(u setup) {
 	r.close()
 	if u.backend != r.setup.backend || u.kind != r.setup.kind || u.vocabulary != r.setup.vocabulary {
-		r.server = &flakyServer{Server: u.server()}
+		r.server = &flakyServer{Server: u.server(), template: u.template}
 	}
 	r.server.seen = false
 	r.setup = u
-	r.eng = r.open()
+	r.eng = r.open(r.server)
+}
+
+// fail lets the server fail, for both engines.
+func (r *rig) fail(after, fails int) {
+	for _, s := range []*flakyServer{r.server, r.second} {
+		if s != nil {
+			s.after, s.fails = after, fails
+		}
+	}
 }
 
 func (r *rig) session(other bool) *sakur4.Session {
@@ -230,7 +252,8 @@ func (r *rig) session(other bool) *sakur4.Session {
 		return r.eng.Session("s")
 	}
 	if r.other == nil {
-		r.other = r.open()
+		r.second = &flakyServer{Server: r.server.Server, template: r.server.template, after: r.server.after, fails: r.server.fails}
+		r.other = r.open(r.second)
 	}
 	return r.other.Session("s")
 }

@@ -89,6 +89,7 @@ func runSession(t testing.TB, data []byte) {
 	w := &world{t: t, in: &source{data: data}, clock: time.Unix(1_700_000_000, 0).UTC(),
 		m: &model{pins: map[sakur4.PinID]string{}, retired: map[sakur4.PinID]bool{}}}
 	u := w.in.setup()
+	u.template = max(w.in.n(5)-2, 0)
 	w.flaky = w.in.n(4) == 0
 	w.a, w.b = newRig(t, u, &w.clock), newRig(t, u, &w.clock)
 	w.sends = w.in.n(2) == 0
@@ -100,14 +101,14 @@ func runSession(t testing.TB, data []byte) {
 		if w.flaky && w.in.n(3) == 0 {
 			after, fails := w.in.n(8), 1+w.in.n(12)
 			for _, r := range []*rig{w.a, w.b} {
-				r.server.after, r.server.fails = after, fails
+				r.fail(after, fails)
 			}
 			w.synced = false
 			w.note("server fails %d calls after %d", fails, after)
 		}
 		w.step()
 		for _, r := range []*rig{w.a, w.b} {
-			r.server.after, r.server.fails = 0, 0
+			r.fail(0, 0)
 		}
 	}
 	w.finish()
@@ -486,6 +487,9 @@ func (w *world) check(x *sakur4.Window, h sakur4.Head, other bool) {
 	if err := strictChat(x.Messages); err != nil {
 		w.fatalf("the prompt is no valid chat: %v\n%s", err, outline(x.Messages))
 	}
+	if w.a.setup.template == 1 && !slices.ContainsFunc(x.Receipt.Notes, countedLocally) && x.Messages[0].Role == "system" {
+		w.fatalf("a system message for a template that has none")
+	}
 	raw, err := messagesJSON(x.Messages)
 	if err != nil {
 		w.fatalf("%v", err)
@@ -545,7 +549,7 @@ func (w *world) check(x *sakur4.Window, h sakur4.Head, other bool) {
 			w.fatalf("the receipt's floor is %q, the plan's %q, applied %t", r.Floor, x.Plan.Floor, x.Plan.Applied)
 		}
 	}
-	if err := errors.Join(m.checkPins(x.Messages), m.checkUsers(x.Messages, x.Plan), m.checkTiers(x.Messages, w.tiers()), m.checkPrefix(x, h, raw, ids)); err != nil {
+	if err := errors.Join(m.checkPins(x.Messages), m.checkUsers(x.Messages, x.Plan, w.a.setup.template == 1), m.checkTiers(x.Messages, w.tiers()), m.checkPrefix(x, h, raw, ids)); err != nil {
 		w.fatalf("%v\n%s", err, outline(x.Messages))
 	}
 	w.checkNew(x, local)
@@ -560,7 +564,7 @@ func countedLocally(note string) bool { return strings.HasPrefix(note, "counted 
 // checkNew wants New to be what came since the last prompt, where nothing else changed.
 func (w *world) checkNew(x *sakur4.Window, local bool) {
 	m, r := w.m, x.Receipt
-	if m.window == nil || x.Plan != nil || m.compacted || m.moved || local || len(r.Notes) > 0 || m.sentPins != m.pinState() {
+	if w.a.setup.template == 2 || m.window == nil || x.Plan != nil || m.compacted || m.moved || local || len(r.Notes) > 0 || m.sentPins != m.pinState() {
 		return
 	}
 	old := m.window.Receipt
@@ -818,6 +822,7 @@ func (w *world) reopen() {
 		u.tokenizer, u.policy = v.tokenizer, v.policy
 	case 2:
 		u = w.in.setup()
+		u.template = w.a.setup.template
 	}
 	w.note("reopen %+v", u)
 	if u.backend != w.a.setup.backend || u.kind != w.a.setup.kind || u.vocabulary != w.a.setup.vocabulary {
@@ -854,7 +859,6 @@ func outline(ms []sakur4.Message) string {
 // finish checks what must hold in the end.
 func (w *world) finish() {
 	w.note("finish")
-	w.a.server.fails, w.b.server.fails = 0, 0
 	for _, t := range w.m.turns {
 		w.episode(t)
 	}

@@ -43,6 +43,8 @@ type renderState struct {
 	NoSystemRole bool     `json:"no_system_role,omitempty"`
 	Reasoning    bool     `json:"reasoning,omitempty"`
 	Kwargs       []byte   `json:"kwargs,omitempty"`
+	// Guessed says that the server did not answer when the profile was recorded: it is that of the local counter.
+	Guessed bool `json:"guessed,omitempty"`
 	// Covered is the Seq of the last episode that was taken into the chat, SentSeq that of the last one that stood in a prompt.
 	Covered int64 `json:"covered"`
 	// Spoken is the role that spoke last up to there.
@@ -188,6 +190,34 @@ func (s *Session) restore(r *store.Reader, row store.RenderState, known bool, pr
 	l.chat.Pending = l.Pending
 	l.dirty = len(entries)
 	return l, nil
+}
+
+// learn replaces a guessed template profile by the server's own as soon as it answers, and reports whether that changes the prompt. No server has
+// taken what was rendered by the guess.
+func (l *live) learn(p boundary.Profile, fallback string, keep bool) bool {
+	switch {
+	case fallback != "":
+		l.Guessed = l.Guessed || l.revision == 0
+		return false
+	case !l.Guessed:
+		return false
+	}
+	l.Guessed = false
+	t := p.Template
+	l.Reasoning = t.PreservesReasoning || keep // of the turns to come
+	l.Kwargs = nil
+	if t.PreservesReasoning {
+		l.Kwargs = t.TemplateKwargs
+	}
+	if l.NoSystemRole == t.NoSystemRole {
+		return false
+	}
+	l.NoSystemRole = t.NoSystemRole
+	l.keep = 0
+	if l.Turn > 0 {
+		l.notes = append(l.notes, "the server's template became known")
+	}
+	return true
 }
 
 // extend takes what was recorded since into the chat.

@@ -63,7 +63,8 @@ func (s *Session) next(ctx context.Context, head Head, down error) (*Window, err
 	if err := s.fold(ctx, l); err != nil {
 		return nil, err
 	}
-	changed := l.setHead(head, pins)
+	learned := l.learn(profile, fallback, s.e.opts.KeepReasoning)
+	changed := l.setHead(head, pins) || learned
 	placed := l.place(pins, notes)
 	window, limit := s.e.window(profile)
 	sent, kept := l.counted, l.keep
