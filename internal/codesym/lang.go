@@ -16,10 +16,11 @@ const (
 	TypeScript Lang = "typescript"
 	TSX        Lang = "tsx"
 	Rust       Lang = "rust"
+	Java       Lang = "java"
 )
 
 // Langs returns the languages that [Parse] reads, in the order in which they are documented.
-func Langs() []Lang { return []Lang{Go, Python, JavaScript, TypeScript, TSX, Rust} }
+func Langs() []Lang { return []Lang{Go, Python, JavaScript, TypeScript, TSX, Rust, Java} }
 
 // parserOf returns the parser of a language, nil where there is none.
 func parserOf(lang Lang) func(*builder) {
@@ -36,6 +37,8 @@ func parserOf(lang Lang) func(*builder) {
 		return parseTSX
 	case Rust:
 		return parseRust
+	case Java:
+		return parseJava
 	}
 	return nil
 }
@@ -86,6 +89,8 @@ func langOf(ext, head string) Lang {
 		return TSX
 	case ".rs":
 		return Rust
+	case ".java":
+		return Java
 	case "":
 		if line, _, _ := strings.Cut(head, "\n"); strings.HasPrefix(line, "#!") {
 			return scriptOf(line)

@@ -173,7 +173,7 @@ func treeSitter(t *testing.T, lang string, files []string) (map[found]place, flo
 // ctagsKinds are the kinds of ctags that are compared, for each language.
 var ctagsKinds = map[string]string{
 	"python": "--kinds-Python=cfm", "javascript": "--kinds-JavaScript=fcmgC", "typescript": "--kinds-TypeScript=fcmiegnaCp", "tsx": "--kinds-TypeScript=fcmiegnaCp",
-	"rust": "--kinds-Rust=nsgtifMPeCS", "java": "--kinds-Java=aceigm", "c": "--kinds-C=dfgstue", "cpp": "--kinds-C++=dfgstuecn", "go": "--kinds-Go=pfctsin",
+	"rust": "--kinds-Rust=nsgtifMPeCS", "java": "--kinds-Java=aceigmf", "c": "--kinds-C=dfgstue", "cpp": "--kinds-C++=dfgstuecn", "go": "--kinds-Go=pfctsin",
 }
 
 func ctags(t *testing.T, lang string, files []string) (map[found]place, float64) {

@@ -118,6 +118,14 @@ rules.java = {
   enum_constant: n => ['constant', field(n, 'name'), n],
   method_declaration: n => ['method', field(n, 'name'), n],
   constructor_declaration: n => ['method', field(n, 'name'), n],
+  compact_constructor_declaration: n => ['method', field(n, 'name'), n],
+  variable_declarator: n => {
+    const f = n.parent;
+    const inInterface = f.type === 'constant_declaration' || f.type === 'field_declaration' && ['interface_body', 'annotation_type_body'].includes(f.parent.type);
+    const words = f.children[0].type === 'modifiers' ? f.children[0].text : '';
+    if (!inInterface && !(f.type === 'field_declaration' && /\bstatic\b/.test(words) && /\bfinal\b/.test(words))) return null;
+    return ['constant', field(n, 'name'), f];
+  },
   annotation_type_element_declaration: n => ['method', field(n, 'name'), n],
 };
 
