@@ -100,7 +100,6 @@ func TestTheFileIsNotMuchLargerThanItsContent(t *testing.T) {
 	}
 	with := size()
 	if err := storetest.Raw(t, copied).Exec(`
-DROP TABLE episode_terms;
 DROP TABLE episode_postings;
 DROP TABLE episode_fts;
 DROP TABLE episode_doc;

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"maps"
@@ -27,34 +28,35 @@ const (
 	termBytes = 256
 )
 
-// track names one of the indexes and its tables. rows is the column by which a document names its row.
+// track names one of the indexes and its tables.
 type track struct {
-	name                                      string
-	docs, rows, fts, terms, postings, pending string
-	// indexed and unindexed look up whose document it is: id, order, length in terms, time, session, tier. The first is asked with the
-	// document, the second with the row.
-	indexed, unindexed string
+	name                string
+	docs, fts, postings string
+	// pending reads the rows after a position: position, row, project, name, calls, content, path, project's id, session, role.
+	pending string
+	// columns are what documents says of a document: its row, its length in terms, its session, whether it asks.
+	columns string
+	// owner looks up whose row it is: id, order, time, session, tier.
+	owner string
+	// context says that the documents around one in its session tell something about it.
+	context bool
 }
 
 var episodeTrack = track{
 	name:     "episode",
 	docs:     "episode_doc",
-	rows:     "seq",
 	fts:      "episode_fts",
-	terms:    "episode_terms",
 	postings: "episode_postings",
+	columns:  "seq, terms, session_num, asks",
+	context:  true,
 	pending: `
-SELECT e.seq, e.seq, (SELECT p.num FROM project p WHERE p.project_id = e.project_id), e.tool_name, e.calls, e.content, '', e.project_id
+SELECT e.seq, e.seq, (SELECT p.num FROM project p WHERE p.project_id = e.project_id), e.tool_name, e.calls, e.content, '', e.project_id,
+  (SELECT s.num FROM session s WHERE s.project_id = e.project_id AND s.session_id = e.session_id), e.role
 FROM episodic_stream e
 WHERE e.seq > ?
 ORDER BY e.seq`,
-	indexed: `
-SELECT e.episode_id, e.seq, d.terms, e.at, e.session_id, e.eviction_tier
-FROM episode_doc d
-JOIN episodic_stream e ON e.seq = d.seq
-WHERE d.doc = ? AND e.project_id = ?`,
-	unindexed: `
-SELECT episode_id, seq, 0, at, session_id, eviction_tier
+	owner: `
+SELECT episode_id, seq, at, session_id, eviction_tier
 FROM episodic_stream
 WHERE seq = ? AND project_id = ?`,
 }
@@ -63,23 +65,17 @@ WHERE seq = ? AND project_id = ?`,
 var factTrack = track{
 	name:     "fact",
 	docs:     "fact_doc",
-	rows:     "num",
 	fts:      "fact_fts",
-	terms:    "fact_terms",
 	postings: "fact_postings",
+	columns:  "num, terms, 0, 0",
 	pending: `
 SELECT f.revision, f.num, (SELECT p.num FROM project p WHERE p.project_id = f.project_id), f.qualified_name, '', substr(f.value, 1, 4096),
-  f.file_path, f.project_id
+  f.file_path, f.project_id, 0, ''
 FROM symbolic_fact f
 WHERE f.revision > ?
 ORDER BY f.revision`,
-	indexed: `
-SELECT f.fact_id, f.num, d.terms, f.updated, '', ''
-FROM fact_doc d
-JOIN symbolic_fact f ON f.num = d.num
-WHERE d.doc = ? AND f.project_id = ?`,
-	unindexed: `
-SELECT fact_id, num, 0, updated, '', ''
+	owner: `
+SELECT fact_id, num, updated, '', ''
 FROM symbolic_fact
 WHERE num = ? AND project_id = ?`,
 }
@@ -88,24 +84,18 @@ WHERE num = ? AND project_id = ?`,
 var entryTrack = track{
 	name:     "entry",
 	docs:     "entry_doc",
-	rows:     "num",
 	fts:      "entry_fts",
-	terms:    "entry_terms",
 	postings: "entry_postings",
+	columns:  "num, terms, 0, 0",
 	pending: `
 SELECT a.num, a.num, (SELECT p.num FROM project p WHERE p.project_id = a.project_id), coalesce(f.qualified_name, ''), '', a.text,
-  coalesce(f.file_path, ''), a.project_id
+  coalesce(f.file_path, ''), a.project_id, 0, ''
 FROM semantic_atlas a
 LEFT JOIN symbolic_fact f ON a.anchor_type = 'symbolic_fact' AND f.fact_id = a.anchor_id AND f.project_id = a.project_id
 WHERE a.num > ?
 ORDER BY a.num`,
-	indexed: `
-SELECT a.entry_id, a.num, d.terms, a.created, a.session_id, ''
-FROM entry_doc d
-JOIN semantic_atlas a ON a.num = d.num
-WHERE d.doc = ? AND a.project_id = ? AND a.replaced_by = '' AND a.retired = 0`,
-	unindexed: `
-SELECT entry_id, num, 0, created, session_id, ''
+	owner: `
+SELECT entry_id, num, created, session_id, ''
 FROM semantic_atlas
 WHERE num = ? AND project_id = ? AND replaced_by = '' AND retired = 0`,
 }
@@ -115,8 +105,9 @@ var tracks = [...]track{episodeTrack, factTrack, entryTrack}
 
 // pendingRow is a row behind the watermark, analysed: the terms of each of its documents.
 type pendingRow struct {
-	position, row, project int64
-	documents              [][]string
+	position, row, project, session int64
+	asks                            bool
+	documents                       [][]string
 }
 
 // batch is a run of pending rows that begins at a watermark.
@@ -149,12 +140,14 @@ func (s *Store) collect(c *conn, t track, project string) (batch, error) {
 		if project != "" && row.ColumnText(7) != project {
 			return nil
 		}
-		text, err := document(row)
+		text, err := indexedText(row)
 		if err != nil {
 			return err
 		}
 		size += len(text)
-		p := pendingRow{position: row.ColumnInt64(0), row: row.ColumnInt64(1), project: row.ColumnInt64(2)}
+		p := pendingRow{position: row.ColumnInt64(0), row: row.ColumnInt64(1), project: row.ColumnInt64(2), session: row.ColumnInt64(8)}
+		role := episode.Role(row.ColumnText(9))
+		p.asks = (role == episode.User || role == episode.Assistant) && bytes.IndexByte(row.ColumnRawBlob(5), '?') >= 0
 		for _, part := range split(text, documentBytes) {
 			p.documents = append(p.documents, tokenize(s.cfg.Analyze(part)))
 		}
@@ -164,8 +157,8 @@ func (s *Store) collect(c *conn, t track, project string) (batch, error) {
 	return b, err
 }
 
-// document returns the text of a pending row that is indexed: the content, and around it the names by which it may be asked for.
-func document(row *sqlite3.Stmt) (string, error) {
+// indexedText returns the text of a pending row that is indexed: the content, and around it the names by which it may be asked for.
+func indexedText(row *sqlite3.Stmt) (string, error) {
 	var b strings.Builder
 	b.Write(row.ColumnRawBlob(5))
 	for _, col := range [...]int{3, 6} {
@@ -311,10 +304,15 @@ func (t track) add(c *conn, row pendingRow, terms []string) error {
 	if t.name == "fact" {
 		_, err = c.exec(`INSERT INTO fact_doc (doc, num, terms) VALUES (?, ?, ?)`, doc, row.row, len(terms))
 	} else {
-		if doc, _, err = c.number(`SELECT coalesce(max(doc), 0) + 1 FROM ` + t.docs); err != nil {
+		if doc, err = t.top(c); err != nil {
 			return err
 		}
-		_, err = c.exec(`INSERT INTO `+t.docs+` (doc, `+t.rows+`, terms) VALUES (?, ?, ?)`, doc, row.row, len(terms))
+		doc++
+		if t.context {
+			_, err = c.exec(`INSERT INTO episode_doc (doc, seq, terms, session_num, asks) VALUES (?, ?, ?, ?, ?)`, doc, row.row, len(terms), row.session, row.asks)
+		} else {
+			_, err = c.exec(`INSERT INTO entry_doc (doc, num, terms) VALUES (?, ?, ?)`, doc, row.row, len(terms))
+		}
 	}
 	if err != nil {
 		return err
@@ -337,6 +335,12 @@ func (t track) add(c *conn, row pendingRow, terms []string) error {
 		}
 	}
 	return t.total(c, row.project, 1, int64(len(terms)))
+}
+
+// top returns the highest number of a document.
+func (t track) top(c *conn) (int64, error) {
+	n, _, err := c.number(`SELECT coalesce(max(doc), 0) FROM ` + t.docs)
+	return n, err
 }
 
 func (t track) total(c *conn, project, docs, terms int64) error {

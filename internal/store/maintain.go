@@ -7,8 +7,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// checkpointPages is the length of the log, in pages, at which it is copied into the file: SQLite's own default, about 4 MB.
-const checkpointPages = 1000
+// checkpointPages is the length of the log, in pages, at which it is copied into the file: 4 MB, as is SQLite's own default.
+const checkpointPages = 4096
 
 // watchLog reports the log's length after each commit on c, in place of SQLite's checkpoint inside the commit.
 func (s *Store) watchLog(c *conn) {

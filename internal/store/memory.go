@@ -12,8 +12,8 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 )
 
-// memoryPage is the unit of sharing between snapshots, SQLite's page size.
-const memoryPage = 4096
+// memoryPage is the unit of sharing between snapshots.
+const memoryPage = pageBytes
 
 // memoryVFS is a file system with one database in memory. Readers see the snapshot that was committed when they began, as they do with
 // a log: a reader never makes a writer wait, so that a store in memory behaves like one in a file.

@@ -17,6 +17,9 @@ import (
 	"github.com/ncruces/go-sqlite3/ext/fts5"
 )
 
+// pageBytes is the size of a page of a new file. Contents of a few kilobytes leave a fifth of larger pages unused, and a commit writes more.
+const pageBytes = 1024
+
 // Memory is the path of a store that lives in memory only and ends with Close.
 const Memory = ":memory:"
 
@@ -149,6 +152,10 @@ func (s *Store) start(ctx context.Context, created bool) (err error) {
 		return err
 	}
 	if err := recognise(s.wconn); err != nil {
+		return err
+	}
+	// It is of effect where nothing is in the file yet.
+	if err := s.wconn.Exec(fmt.Sprintf(`PRAGMA page_size = %d`, pageBytes)); err != nil {
 		return err
 	}
 	if s.memory == nil {

@@ -35,51 +35,77 @@ func corpus(r *rand.Rand, documents int) []string {
 	return list
 }
 
-// model is BM25 written down naively.
-func model(documents []string, terms []string, k int) []store.Scored {
-	length := 0.0
-	frequency := map[string]float64{}
-	for _, d := range documents {
-		words := strings.Fields(strings.ToLower(d))
-		length += float64(len(words))
-		slices.Sort(words)
-		for _, w := range slices.Compact(words) {
-			frequency[w]++
+// spoken is a turn of a session.
+type spoken struct {
+	session, text string
+}
+
+// model is the score of score.go written down naively.
+func model(turns []spoken, terms []string, k int) []store.Scored {
+	n, length := float64(len(turns)), 0.0
+	words := make([][]string, len(turns))
+	holding := map[string]float64{}
+	for i, d := range turns {
+		words[i] = strings.Fields(strings.ToLower(d.text))
+		length += float64(len(words[i]))
+		for _, term := range terms {
+			if slices.Contains(words[i], term) {
+				holding[term]++
+			}
 		}
 	}
-	n := float64(len(documents))
-	average := length / n
-	// Terms that more than a quarter of the documents hold are left out where a rarer one is asked for.
-	slices.SortFunc(terms, func(a, b string) int {
-		if frequency[a] != frequency[b] {
-			return int(frequency[a] - frequency[b])
+	frequency := func(i int, term string) float64 {
+		exact, step := 0, 0.0
+		for _, w := range words[i] {
+			if w == term {
+				exact++
+			}
 		}
-		return strings.Compare(a, b)
-	})
-	terms = slices.DeleteFunc(slices.Clone(terms), func(t string) bool { return frequency[t] == 0 })
-	if i := slices.IndexFunc(terms, func(t string) bool { return frequency[t] > n/4 }); n >= 64 && i >= 0 {
-		terms = terms[:max(1, i)]
+		// The index tells these frequencies apart; one in between counts as the next lower.
+		for _, l := range []int{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128} {
+			if l <= exact {
+				step = float64(l)
+			}
+		}
+		return step
 	}
 	var list []store.Scored
-	for i, d := range documents {
-		words := strings.Fields(strings.ToLower(d))
-		score := 0.0
-		for _, term := range terms {
-			tf, exact := 0.0, 0.0
-			for _, w := range words {
-				if w == term {
-					exact++
-				}
+	for i, d := range turns {
+		var before, after []int
+		for j := i - 1; j >= 0; j-- {
+			if turns[j].session == d.session {
+				before = append(before, j)
 			}
-			// The index tells these frequencies apart; one in between counts as the next lower.
-			for _, step := range []float64{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128} {
-				if step <= exact {
-					tf = step
-				}
-			}
-			score += math.Log(1+(n-frequency[term]+0.5)/(frequency[term]+0.5)) * tf * 2.2 / (tf + 1.2*(0.25+0.75*float64(len(words))/average))
 		}
-		if score > 0 {
+		for j := i + 1; j < len(turns); j++ {
+			if turns[j].session == d.session {
+				after = append(after, j)
+			}
+		}
+		score, own := 0.0, false
+		for _, term := range terms {
+			tf := frequency(i, term)
+			own = own || tf > 0
+			if holding[term] <= n/10 {
+				for distance, weight := range []float64{0.4, 0.2, 0.1} {
+					if distance < len(before) {
+						j, w := before[distance], weight
+						if distance == 0 && strings.Contains(turns[j].text, "?") {
+							w *= 2
+						}
+						tf += w * frequency(j, term)
+					}
+					if distance < len(after) {
+						tf += weight * frequency(after[distance], term)
+					}
+				}
+			}
+			if tf > 0 {
+				long := max(2, float64(len(words[i]))/(length/n))
+				score += math.Log(1+(n-holding[term]+0.5)/(holding[term]+0.5)) * (0.2 + tf*2.2/(tf+1.2*(0.25+0.75*long)))
+			}
+		}
+		if own {
 			list = append(list, store.Scored{ID: fmt.Sprint("ep_", i), Score: score, Seq: int64(i + 1)})
 		}
 	}
@@ -101,16 +127,24 @@ func TestTheStateOfTheIndexNeverShows(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
-	documents := corpus(random, 400)
+	var documents []spoken
+	for _, text := range corpus(random, 400) {
+		if random.IntN(3) == 0 {
+			text += "?"
+		}
+		documents = append(documents, spoken{fmt.Sprint("s", random.IntN(3)*random.IntN(2)), text})
+	}
 	path := filepath.Join(t.TempDir(), "store.db")
 	s := storetest.Open(t, store.Config{Path: path})
 	reader := storetest.Open(t, store.Config{Path: path, ReadOnly: true})
-	ensure(t, s, "p", "s")
+	for _, session := range []string{"s", "s0", "s1", "s2"} {
+		ensure(t, s, "p", session)
+	}
 	for i := 0; i < len(documents); {
 		n := min(len(documents)-i, 1+random.IntN(40))
 		fill := func(tx *store.Tx) error {
 			for j := range n {
-				e := episode.Record{ID: fmt.Sprint("ep_", i+j), Project: "p", Session: "s", Role: episode.User, Content: documents[i+j]}
+				e := episode.Record{ID: fmt.Sprint("ep_", i+j), Project: "p", Session: documents[i+j].session, Role: episode.User, Content: documents[i+j].text}
 				if err := tx.AppendEpisode(&e); err != nil {
 					return err
 				}

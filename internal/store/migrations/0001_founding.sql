@@ -15,12 +15,14 @@ CREATE TABLE project (
   created    INTEGER NOT NULL
 ) STRICT;
 
+-- num stands for the session where there are many rows of it.
 CREATE TABLE session (
+  num        INTEGER PRIMARY KEY,
   project_id TEXT NOT NULL REFERENCES project (project_id),
   session_id TEXT NOT NULL,
   created    INTEGER NOT NULL,
-  PRIMARY KEY (project_id, session_id)
-) STRICT, WITHOUT ROWID;
+  UNIQUE (project_id, session_id)
+) STRICT;
 
 -- One row an episode. Everything but eviction_tier, superseded_by, droppable and fold_id is recorded once and never changes.
 CREATE TABLE episodic_stream (

@@ -19,12 +19,17 @@ CREATE TABLE fts_total (
   PRIMARY KEY (name, project_num)
 ) STRICT, WITHOUT ROWID;
 
--- A long content is indexed in several documents.
+-- A long content is indexed in several documents. The documents of a session before and after one are its context; one that asks is answered
+-- by the next.
 CREATE TABLE episode_doc (
-  doc   INTEGER PRIMARY KEY,
-  seq   INTEGER NOT NULL,
-  terms INTEGER NOT NULL
+  doc         INTEGER PRIMARY KEY,
+  seq         INTEGER NOT NULL,
+  terms       INTEGER NOT NULL,
+  session_num INTEGER NOT NULL,
+  asks        INTEGER NOT NULL CHECK (asks IN (0, 1))
 ) STRICT;
+
+CREATE INDEX episode_doc_session ON episode_doc (session_num, doc);
 
 CREATE TABLE fact_doc (
   doc   INTEGER PRIMARY KEY,
@@ -57,13 +62,11 @@ CREATE VIRTUAL TABLE fact_fts USING fts5 (
 CREATE VIRTUAL TABLE entry_fts USING fts5 (
   terms,
   content = '',
+  detail = none,
   columnsize = 0,
   tokenize = 'ascii tokenchars ''!"#$%&()*+,-./:;<=>?@[\]^_`{|}~'''''''
 );
 
-CREATE VIRTUAL TABLE episode_terms USING fts5vocab (episode_fts, 'row');
 CREATE VIRTUAL TABLE episode_postings USING fts5vocab (episode_fts, 'instance');
-CREATE VIRTUAL TABLE fact_terms USING fts5vocab (fact_fts, 'row');
 CREATE VIRTUAL TABLE fact_postings USING fts5vocab (fact_fts, 'instance');
-CREATE VIRTUAL TABLE entry_terms USING fts5vocab (entry_fts, 'row');
 CREATE VIRTUAL TABLE entry_postings USING fts5vocab (entry_fts, 'instance');
