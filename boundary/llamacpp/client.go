@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
+	"syscall"
 
 	"sakur4/boundary"
 )
@@ -96,8 +98,27 @@ func New(baseURL string, opts *Options) (*Client, error) {
 	return c, nil
 }
 
-// call sends one request and decodes the JSON answer into out. A nil body sends a GET.
+// call sends one request and decodes the JSON answer into out. A nil body sends a GET. Where the connection breaks under it, which kept-alive ones
+// do when a server is busy or restarts, it is sent once more on a new one: no request of ours changes anything but a cache.
 func (c *Client) call(ctx context.Context, path string, body []byte, out any) error {
+	err := c.once(ctx, path, body, out)
+	if err != nil && ctx.Err() == nil && broken(err) {
+		err = c.once(ctx, path, body, out)
+	}
+	return err
+}
+
+// broken reports whether a connection that had been made ended before its answer did.
+func broken(err error) bool {
+	for _, sign := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, sign) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Client) once(ctx context.Context, path string, body []byte, out any) error {
 	resp, err := c.send(ctx, path, body)
 	if err != nil {
 		return err
@@ -125,8 +146,7 @@ func (c *Client) send(ctx context.Context, path string, body []byte) (*http.Resp
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
-		// A server may close a kept-alive connection while we write to it. No request of ours changes anything but a cache, so each may be
-		// sent again on a new connection; the empty key tells net/http so and is not sent itself.
+		// The empty key tells net/http that the request may be sent again on a new connection, and is not sent itself.
 		req.Header["Idempotency-Key"] = nil
 	}
 	if c.opts.APIKey != "" {

@@ -2,12 +2,14 @@ package llamacpp_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
 
+	"sakur4/boundary"
 	"sakur4/boundary/llamacpp"
 )
 
@@ -44,5 +46,34 @@ func TestClosedConnection(t *testing.T) {
 	}
 	if dropped.Load() == 0 {
 		t.Error("no connection was dropped: the test shows nothing")
+	}
+}
+
+// TestBrokenAnswer: an answer that is cut short is asked for once more, and not for ever.
+func TestBrokenAnswer(t *testing.T) {
+	t.Parallel()
+	var asked, cut atomic.Int64
+	cut.Store(1)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		w.Header().Set("Content-Length", "23")
+		if cut.Add(-1) >= 0 {
+			w.Write([]byte(`{"tokens": [1`))
+			panic(http.ErrAbortHandler)
+		}
+		w.Write([]byte(`{"tokens": [1, 2, 3] }` + "\n"))
+	}))
+	t.Cleanup(srv.Close)
+	c, err := llamacpp.New(srv.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ids, err := c.Tokens(t.Context(), "text"); err != nil || len(ids) != 3 {
+		t.Errorf("Tokens = %v, %v after one broken answer", ids, err)
+	}
+	asked.Store(0)
+	cut.Store(100)
+	if _, err := c.Tokens(t.Context(), "text"); !errors.Is(err, boundary.ErrUnavailable) || asked.Load() < 2 || asked.Load() > 4 {
+		t.Errorf("Tokens = %v after %d requests, want ErrUnavailable after a few", err, asked.Load())
 	}
 }
