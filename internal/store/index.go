@@ -295,7 +295,7 @@ func (t track) forget(c *conn, row pendingRow) error {
 	if _, err := c.exec(`DELETE FROM fact_doc WHERE doc = ?`, row.row); err != nil {
 		return err
 	}
-	return t.total(c, row.project, -1, -terms)
+	return t.total(c, row.project, row.row, -1, -terms)
 }
 
 func (t track) add(c *conn, row pendingRow, terms []string) error {
@@ -334,7 +334,7 @@ func (t track) add(c *conn, row pendingRow, terms []string) error {
 			return err
 		}
 	}
-	return t.total(c, row.project, 1, int64(len(terms)))
+	return t.total(c, row.project, doc, 1, int64(len(terms)))
 }
 
 // top returns the highest number of a document.
@@ -343,12 +343,13 @@ func (t track) top(c *conn) (int64, error) {
 	return n, err
 }
 
-func (t track) total(c *conn, project, docs, terms int64) error {
+func (t track) total(c *conn, project, doc, docs, terms int64) error {
 	_, err := c.exec(`
-INSERT INTO fts_total (name, project_num, docs, terms)
-VALUES (?, ?, ?, ?)
+INSERT INTO fts_total (name, project_num, docs, terms, first_doc, last_doc)
+VALUES (?1, ?2, ?3, ?4, ?5, ?5)
 ON CONFLICT (name, project_num) DO UPDATE
-SET docs = docs + excluded.docs, terms = terms + excluded.terms`, t.name, project, docs, terms)
+SET docs = docs + excluded.docs, terms = terms + excluded.terms, first_doc = min(first_doc, excluded.first_doc),
+  last_doc = max(last_doc, excluded.last_doc)`, t.name, project, docs, terms, doc)
 	return err
 }
 

@@ -19,14 +19,22 @@ const (
 	// widening bounds the documents of all terms together, in multiples of those of the three rarest.
 	widening = 6
 	// maxDocuments bounds them absolutely, and firstDocuments those of the rarest one: of one still more common the newest are read.
-	maxDocuments, firstDocuments = 60_000, 20_000
+	maxDocuments, firstDocuments = 40_000, 8_000
 )
 
-// list is what was read of a term: the documents that hold it, ascending, and how often.
+// posting is a document that holds a term, with the level of its frequency. Postings are in the order of their documents.
+type posting int64
+
+func newPosting(doc int64, level int) posting { return posting(doc<<8 | int64(level)) }
+
+func (p posting) doc() int64 { return int64(p >> 8) }
+
+func (p posting) frequency() float64 { return float64(levels[p&0xff]) }
+
+// list is what was read of a term.
 type list struct {
-	term      string
-	docs      []int64
-	frequency []float64
+	term     string
+	postings []posting
 	// done says that it is complete within the range that the search looks at; otherwise the documents with the term once are read up to
 	// last.
 	done bool
@@ -40,7 +48,7 @@ type list struct {
 // choose reads the terms, the rarest first, as far as it is worth it.
 func (s *searcher) choose(terms []string) error {
 	for _, term := range terms {
-		l := &list{term: term, last: s.from}
+		l := &list{term: term}
 		if err := s.read(l, probeDocuments); err != nil {
 			return err
 		}
@@ -58,10 +66,8 @@ func (s *searcher) choose(terms []string) error {
 	bound := min(maxDocuments, widening*rarest)
 	for i, l := range s.lists {
 		n := s.estimate(l)
-		if i == 0 && n > firstDocuments && s.from == 0 {
-			s.from = s.top - int64(float64(s.top)*firstDocuments/n)
-			s.lists = nil
-			return s.choose(terms)
+		if i == 0 && n > firstDocuments {
+			return s.newest(n)
 		}
 		if i > 0 && n > cheapDocuments && read+n > bound {
 			s.lists = s.lists[:i]
@@ -79,7 +85,7 @@ func (s *searcher) choose(terms []string) error {
 			s.lists = s.lists[:i]
 			break
 		}
-		read += float64(len(l.docs))
+		read += float64(len(l.postings))
 	}
 	for _, l := range s.lists {
 		s.finish(l)
@@ -87,12 +93,26 @@ func (s *searcher) choose(terms []string) error {
 	return nil
 }
 
-// estimate returns how many documents of the index hold a term within the range that is looked at.
-func (s *searcher) estimate(l *list) float64 {
-	if l.done || l.last <= s.from {
-		return float64(len(l.docs))
+// newest reads the three rarest terms in the newest documents only: even the rarest is in n of them, so that old ones are told apart by nothing.
+func (s *searcher) newest(n float64) error {
+	s.from = s.last - int64(float64(s.last-s.first+1)*firstDocuments/n)
+	s.lists = s.lists[:min(3, len(s.lists))]
+	for _, l := range s.lists {
+		l.postings, l.done, l.last = nil, false, s.from
+		if err := s.read(l, math.MaxInt); err != nil {
+			return err
+		}
+		s.finish(l)
 	}
-	return float64(len(l.docs)) * float64(s.top-s.from) / float64(l.last-s.from)
+	return nil
+}
+
+// estimate returns how many documents of the index hold a term.
+func (s *searcher) estimate(l *list) float64 {
+	if l.done || l.last == 0 {
+		return float64(len(l.postings))
+	}
+	return min(s.documents, float64(len(l.postings))*float64(s.last-s.first+1)/float64(l.last-s.first+1))
 }
 
 func (s *searcher) pendingHolds(term string) bool {
@@ -105,21 +125,20 @@ func (s *searcher) read(l *list, limit int) error {
 		return nil
 	}
 	full := false
-	add := func(doc int64, frequency int) error {
-		if len(l.docs) >= limit {
+	add := func(doc int64, level int) error {
+		if len(l.postings) >= limit {
 			full = true
 			return errStop
 		}
 		if !s.replaced[doc] {
-			l.docs = append(l.docs, doc)
-			l.frequency = append(l.frequency, float64(frequency))
+			l.postings = append(l.postings, newPosting(doc, level))
 		}
 		return nil
 	}
 	term := scope(s.project) + l.term
 	err := s.conn.each(`SELECT rowid FROM `+s.track.fts+` WHERE `+s.track.fts+` MATCH ? AND rowid > ?`, []any{quote(term), l.last}, func(row *sqlite3.Stmt) error {
 		doc := row.ColumnInt64(0)
-		if err := add(doc, 1); err != nil {
+		if err := add(doc, 0); err != nil {
 			return err
 		}
 		l.last = doc
@@ -128,12 +147,12 @@ func (s *searcher) read(l *list, limit int) error {
 	if err != nil || full {
 		return err
 	}
-	once := len(l.docs)
+	once := len(l.postings)
 	if err := s.levels(term, add); err != nil {
 		return err
 	}
 	if full { // What occurs once is kept: the rest is read again when it goes on.
-		l.docs, l.frequency = l.docs[:once], l.frequency[:once]
+		l.postings = l.postings[:once]
 		return nil
 	}
 	l.done = true
@@ -141,13 +160,13 @@ func (s *searcher) read(l *list, limit int) error {
 }
 
 // levels reads the documents that hold a term more than once.
-func (s *searcher) levels(term string, add func(doc int64, frequency int) error) error {
+func (s *searcher) levels(term string, add func(doc int64, level int) error) error {
 	if s.from > 0 {
 		// The vocabulary cannot begin in the middle.
 		for i := 1; i < len(levels); i++ {
 			marked := term + mark + string(rune('a'+i))
 			err := s.conn.each(`SELECT rowid FROM `+s.track.fts+` WHERE `+s.track.fts+` MATCH ? AND rowid > ?`, []any{quote(marked), s.from}, func(row *sqlite3.Stmt) error {
-				return add(row.ColumnInt64(0), levels[i])
+				return add(row.ColumnInt64(0), i)
 			})
 			if err != nil {
 				return err
@@ -161,7 +180,7 @@ func (s *searcher) levels(term string, add func(doc int64, frequency int) error)
 		if n < 1 || n >= len(levels) {
 			return fmt.Errorf("term %q of the index has no level: %w", marked, ErrCorrupt)
 		}
-		return add(row.ColumnInt64(1), levels[n])
+		return add(row.ColumnInt64(1), n)
 	})
 }
 
@@ -170,36 +189,27 @@ func quote(term string) string { return `"` + strings.ReplaceAll(term, `"`, `""`
 
 // finish adds the documents that the index does not hold yet, sorts, and weighs.
 func (s *searcher) finish(l *list) {
-	holding := float64(len(l.docs))
+	holding := float64(len(l.postings))
 	if s.from > 0 {
-		holding *= float64(s.top) / float64(s.top-s.from)
+		holding *= float64(s.last-s.first+1) / float64(s.last-s.from)
 	}
 	for _, d := range s.pending {
 		if n := d.counts[l.term]; n > 0 {
 			holding++
-			l.docs = append(l.docs, d.number)
-			l.frequency = append(l.frequency, float64(levels[level(n)]))
+			l.postings = append(l.postings, newPosting(d.number, level(n)))
 		}
 	}
+	slices.Sort(l.postings)
 	holding = min(holding, s.documents)
 	l.weight = math.Log(1 + (s.documents-holding+0.5)/(holding+0.5))
 	l.context = s.track.context && holding <= contextShare*s.documents
-	order := make([]int, len(l.docs))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(l.docs[a], l.docs[b]) })
-	docs, frequency := make([]int64, len(order)), make([]float64, len(order))
-	for i, at := range order {
-		docs[i], frequency[i] = l.docs[at], l.frequency[at]
-	}
-	l.docs, l.frequency = docs, frequency
 }
 
 // of returns how often a document holds the term.
 func (l *list) of(doc int64) float64 {
-	if i, found := slices.BinarySearch(l.docs, doc); found {
-		return l.frequency[i]
+	i, _ := slices.BinarySearch(l.postings, newPosting(doc, 0))
+	if i < len(l.postings) && l.postings[i].doc() == doc {
+		return l.postings[i].frequency()
 	}
 	return 0
 }

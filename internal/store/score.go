@@ -74,8 +74,8 @@ func (s *searcher) candidates(within []int64, n int) (best []candidate, all bool
 	for next := 0; ; {
 		doc := int64(math.MaxInt64)
 		for i, l := range s.lists {
-			if at[i] < len(l.docs) {
-				doc = min(doc, l.docs[at[i]])
+			if at[i] < len(l.postings) {
+				doc = min(doc, l.postings[at[i]].doc())
 			}
 		}
 		if doc == math.MaxInt64 {
@@ -83,8 +83,8 @@ func (s *searcher) candidates(within []int64, n int) (best []candidate, all bool
 		}
 		c := candidate{number: doc}
 		for i, l := range s.lists {
-			if at[i] < len(l.docs) && l.docs[at[i]] == doc {
-				c.score += l.score(l.frequency[at[i]], 1)
+			if at[i] < len(l.postings) && l.postings[at[i]].doc() == doc {
+				c.score += l.score(l.postings[at[i]].frequency(), 1)
 				at[i]++
 			}
 		}
@@ -152,6 +152,8 @@ func (s *searcher) score(candidates []candidate) error {
 			}
 			c.score += l.score(frequency, d.length/s.average)
 		}
+		// The order of a sum shows in its last digits, and the order of the terms depends on how much of the index is filled.
+		c.score = math.Round(c.score*1e9) / 1e9
 	}
 	return nil
 }

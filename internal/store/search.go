@@ -98,6 +98,8 @@ type searcher struct {
 	project   int64
 	session   int64   // 0 for every session
 	top       int64   // the highest document of the index, of all projects
+	first     int64   // between first and last lie the documents of the project
+	last      int64
 	documents float64 // number of documents of the project
 	average   float64 // terms a document
 	// pending are the documents that the index does not hold yet, by number, which goes on where the index ends. replaced are documents
@@ -152,10 +154,10 @@ func (s *searcher) run(terms []string) ([]Scored, error) {
 func (s *searcher) measure(asked []string) error {
 	var docs, terms int64
 	err := s.conn.each(`
-SELECT docs, terms
+SELECT docs, terms, first_doc, last_doc
 FROM fts_total
 WHERE name = ? AND project_num = ?`, []any{s.track.name, s.project}, func(row *sqlite3.Stmt) error {
-		docs, terms = row.ColumnInt64(0), row.ColumnInt64(1)
+		docs, terms, s.first, s.last = row.ColumnInt64(0), row.ColumnInt64(1), row.ColumnInt64(2), row.ColumnInt64(3)
 		return nil
 	})
 	if err != nil {

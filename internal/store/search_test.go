@@ -105,6 +105,7 @@ func model(turns []spoken, terms []string, k int) []store.Scored {
 				score += math.Log(1+(n-holding[term]+0.5)/(holding[term]+0.5)) * (0.2 + tf*2.2/(tf+1.2*(0.25+0.75*long)))
 			}
 		}
+		score = math.Round(score*1e9) / 1e9
 		if own {
 			list = append(list, store.Scored{ID: fmt.Sprint("ep_", i), Score: score, Seq: int64(i + 1)})
 		}

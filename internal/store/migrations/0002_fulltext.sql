@@ -10,12 +10,14 @@ CREATE TABLE fts_watermark (
 
 INSERT INTO fts_watermark (name, watermark) VALUES ('episode', 0), ('fact', 0), ('entry', 0);
 
--- The number of indexed documents and of their terms, by project.
+-- The number of indexed documents and of their terms, by project, and between which numbers they lie.
 CREATE TABLE fts_total (
   name        TEXT NOT NULL CHECK (name IN ('episode', 'fact', 'entry')),
   project_num INTEGER NOT NULL REFERENCES project (num),
   docs        INTEGER NOT NULL,
   terms       INTEGER NOT NULL,
+  first_doc   INTEGER NOT NULL,
+  last_doc    INTEGER NOT NULL,
   PRIMARY KEY (name, project_num)
 ) STRICT, WITHOUT ROWID;
 
