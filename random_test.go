@@ -93,7 +93,7 @@ func runSession(t testing.TB, data []byte) {
 	w.flaky = w.in.n(4) == 0
 	w.a, w.b = newRig(t, u, &w.clock), newRig(t, u, &w.clock)
 	w.sends = w.in.n(2) == 0
-	w.synced = w.sends && !w.flaky
+	w.synced = w.sends && !w.flaky && u.template != 2 // a server makes checkpoints where a user message opens: without its header nobody knows them
 	w.note("setup %+v, flaky %t, sends %t", u, w.flaky, w.sends)
 	w.m.head = w.head()
 	for !w.in.done() {
