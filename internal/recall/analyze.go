@@ -41,24 +41,48 @@ func IndexText(text string) string {
 }
 
 // QueryTerms returns the different terms of a question, in the order in which they first occur. Words that occur in almost any text, such as "the" and "which", are
-// left out unless there are no others.
+// left out unless there are no others, and so are the words that only say what kind of answer is asked for: how many, how much, what kind, type or sort of.
 func QueryTerms(text string) []string {
+	var said []saidTerm
+	scan(text, func(term string, common bool) { said = append(said, saidTerm{term, common}) })
 	var all, telling []string
 	seen := make(map[string]bool)
-	scan(text, func(term string, common bool) {
-		if seen[term] {
-			return
+	for i, s := range said {
+		if seen[s.term] {
+			continue
 		}
-		seen[term] = true
-		all = append(all, term)
-		if !common {
-			telling = append(telling, term)
+		if !s.common && !(i > 0 && asks(said[i-1].term, s.term)) && !(i+1 < len(said) && asks(s.term, said[i+1].term)) {
+			seen[s.term] = true
+			telling = append(telling, s.term)
 		}
-	})
+	}
 	if len(telling) > 0 {
 		return telling
 	}
+	for _, s := range said {
+		if !seen[s.term] {
+			seen[s.term] = true
+			all = append(all, s.term)
+		}
+	}
 	return all
+}
+
+// saidTerm is a term with whether it is a stop word.
+type saidTerm struct {
+	term   string
+	common bool
+}
+
+// asks reports whether two terms in a row only ask for an amount or a kind.
+func asks(first, second string) bool {
+	switch first {
+	case "how":
+		return second == "mani" || second == "much"
+	case "kind", "type", "sort":
+		return second == "of"
+	}
+	return false
 }
 
 // emitFunc takes a term; common says that it is a stop word.

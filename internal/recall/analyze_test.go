@@ -69,7 +69,11 @@ func TestQueryTerms(t *testing.T) {
 		{"files file filing", []string{"file"}},
 		{"what was it?", []string{"what", "was", "it"}},
 		{"isValid", []string{"valid", "isvalid"}},
-		{"on May 7", []string{"may", "7"}},
+		{"on May 7", []string{"mai", "7"}},
+		{"How many kinds of birds did she see?", []string{"bird", "see"}},
+		{"What type of error, and how much of which type?", []string{"error", "type"}},
+		{"sort by kind", []string{"sort", "kind"}},
+		{"how many?", []string{"how", "mani"}},
 	} {
 		if diff := cmp.Diff(tc.want, recall.QueryTerms(tc.text), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("QueryTerms(%q) (-want +got):\n%s", tc.text, diff)
