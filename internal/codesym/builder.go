@@ -136,9 +136,15 @@ func (b *builder) finish() File {
 
 // qualified returns the name with its scopes. It never holds on to the source.
 func (b *builder) qualified(d *decl, symbols []Symbol) string {
-	scope := d.scope
-	if scope == "" && d.parent >= 0 {
-		scope = symbols[d.parent].Qualified
+	scope, parent := d.scope, d.parent
+	for parent >= 0 && symbols[parent].Kind == Type {
+		parent = symbols[parent].Parent // a typedef around the type that it names
+	}
+	switch {
+	case d.kind == ImportOf:
+		scope = "" // what is imported is known elsewhere by its own name
+	case scope == "" && parent >= 0:
+		scope = symbols[parent].Qualified
 	}
 	if scope == "" && d.prefixName == "" && d.suffix == "" {
 		return strings.Clone(d.name)

@@ -46,7 +46,7 @@ func (b *builder) outline(d decl, first, last, sig int) {
 }
 
 func (b *builder) is(i int, c byte) bool {
-	return i < len(b.toks) && b.toks[i].kind == tokenPunct && b.toks[i].c == c
+	return i >= 0 && i < len(b.toks) && b.toks[i].kind == tokenPunct && b.toks[i].c == c
 }
 
 func (b *builder) outlineGoFunc(i int) int {

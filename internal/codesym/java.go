@@ -378,65 +378,6 @@ func (j *javaFile) method(first, head, name int, test, bare bool) int {
 	return last + 1
 }
 
-// parameters returns the types of the parameters between the bracket at open and the token end, as part of a name: overloads differ in them.
-func (b *builder) parameters(open, end int) string {
-	var out strings.Builder
-	out.WriteByte('(')
-	name := -1 // the last identifier is the parameter's name
-	var parts []string
-	count := 0
-	flush := func() {
-		if name >= 0 && len(parts) > 1 && name < len(parts) {
-			parts = append(parts[:name:name], parts[name+1:]...)
-		}
-		if len(parts) == 0 || out.Len() > 200 {
-			return
-		}
-		if count++; count > 1 {
-			out.WriteString(", ")
-		}
-		for k, p := range parts {
-			if k > 0 && classes[p[0]]&classIdent != 0 && classes[parts[k-1][0]]&classIdent != 0 {
-				out.WriteByte(' ')
-			}
-			out.WriteString(p)
-		}
-	}
-	for k := open + 1; k < end; k++ {
-		t := &b.toks[k]
-		switch {
-		case t.c == ',':
-			flush()
-			parts, name = parts[:0], -1
-		case t.c == '<':
-			k = b.skipAngles(k) - 1
-		case t.c == '@':
-			for k+1 < end && (b.toks[k+1].kind == tokenIdent) {
-				k++
-				if !b.is(k+1, '.') {
-					break
-				}
-				k++
-			}
-			if b.is(k+1, '(') {
-				k = b.after(k+1) - 1
-			}
-		case t.c == '[':
-			parts = append(parts, "[]")
-			k = b.after(k) - 1
-		case b.text(k) == "final" || b.text(k) == "this":
-		case len(parts) < 30:
-			if t.kind == tokenIdent && (k+1 >= end || !b.is(k+1, '.')) && b.text(k-1) != "." {
-				name = len(parts)
-			}
-			parts = append(parts, b.text(k))
-		}
-	}
-	flush()
-	out.WriteByte(')')
-	return out.String()
-}
-
 // constant reads a constant of an enum.
 func (j *javaFile) constant(i int) int {
 	end := j.top().end

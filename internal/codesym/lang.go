@@ -17,10 +17,12 @@ const (
 	TSX        Lang = "tsx"
 	Rust       Lang = "rust"
 	Java       Lang = "java"
+	C          Lang = "c"
+	CPP        Lang = "cpp"
 )
 
 // Langs returns the languages that [Parse] reads, in the order in which they are documented.
-func Langs() []Lang { return []Lang{Go, Python, JavaScript, TypeScript, TSX, Rust, Java} }
+func Langs() []Lang { return []Lang{Go, Python, JavaScript, TypeScript, TSX, Rust, Java, C, CPP} }
 
 // parserOf returns the parser of a language, nil where there is none.
 func parserOf(lang Lang) func(*builder) {
@@ -39,6 +41,10 @@ func parserOf(lang Lang) func(*builder) {
 		return parseRust
 	case Java:
 		return parseJava
+	case C:
+		return parseC
+	case CPP:
+		return parseCPP
 	}
 	return nil
 }
@@ -56,6 +62,8 @@ func LangNamed(name string) (Lang, bool) {
 		name = "typescript"
 	case "rs":
 		name = "rust"
+	case "c++", "cxx":
+		name = "cpp"
 	}
 	lang := Lang(name)
 	return lang, parserOf(lang) != nil
@@ -63,7 +71,7 @@ func LangNamed(name string) (Lang, bool) {
 
 // Separator returns what stands between the parts of a qualified name: "." or "::".
 func (l Lang) Separator() string {
-	if l == Rust {
+	if l == Rust || l == CPP || l == C {
 		return "::"
 	}
 	return "."
@@ -91,6 +99,12 @@ func langOf(ext, head string) Lang {
 		return Rust
 	case ".java":
 		return Java
+	case ".c":
+		return C
+	case ".cc", ".cpp", ".cxx", ".c++", ".hh", ".hpp", ".hxx", ".h++", ".ipp", ".tpp":
+		return CPP
+	case ".h":
+		return headerOf(head)
 	case "":
 		if line, _, _ := strings.Cut(head, "\n"); strings.HasPrefix(line, "#!") {
 			return scriptOf(line)
@@ -110,4 +124,17 @@ func scriptOf(line string) Lang {
 		}
 	}
 	return ""
+}
+
+// headerOf returns C++ for a header in which a line begins as only C++ has them, else C.
+func headerOf(head string) Lang {
+	for line := range strings.Lines(head) {
+		line = strings.TrimLeft(line, " \t")
+		for _, word := range [...]string{"class ", "namespace ", "template", "using ", "public:", "private:", "protected:", "virtual ", "constexpr ", "extern \"C++\""} {
+			if strings.HasPrefix(line, word) {
+				return CPP
+			}
+		}
+	}
+	return C
 }

@@ -173,7 +173,7 @@ func treeSitter(t *testing.T, lang string, files []string) (map[found]place, flo
 // ctagsKinds are the kinds of ctags that are compared, for each language.
 var ctagsKinds = map[string]string{
 	"python": "--kinds-Python=cfm", "javascript": "--kinds-JavaScript=fcmgC", "typescript": "--kinds-TypeScript=fcmiegnaCp", "tsx": "--kinds-TypeScript=fcmiegnaCp",
-	"rust": "--kinds-Rust=nsgtifMPeCS", "java": "--kinds-Java=aceigmf", "c": "--kinds-C=dfgstue", "cpp": "--kinds-C++=dfgstuecn", "go": "--kinds-Go=pfctsin",
+	"rust": "--kinds-Rust=nsgtifMPeCS", "java": "--kinds-Java=aceigmf", "c": "--kinds-C=dfgstuepv", "cpp": "--kinds-C++=dfgstuecnpvA", "go": "--kinds-Go=pfctsin",
 }
 
 func ctags(t *testing.T, lang string, files []string) (map[found]place, float64) {
@@ -376,4 +376,26 @@ func names(whole, broken map[found]place, files, brokenFiles []string) (kept, to
 	slices.Sort(worst)
 	slices.Reverse(worst)
 	return kept, total, invented, worst
+}
+
+// TestOracleHashes tries the properties of the hashes on the files of a folder. It runs where TestOracle runs.
+func TestOracleHashes(t *testing.T) {
+	lang, dir, ok := strings.Cut(os.Getenv("SAKUR4_CODESYM_ORACLE"), "=")
+	if !ok {
+		t.Skip("SAKUR4_CODESYM_ORACLE is not set")
+	}
+	files := sources(t, lang, dir)
+	for i, path := range files {
+		if len(files) > 300 && i%(len(files)/150) != 0 {
+			continue
+		}
+		src, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(src) < 100_000 {
+			stable(t, codesym.Lang(lang), path, string(src))
+			edited(t, codesym.Lang(lang), path, string(src), 5)
+		}
+	}
 }

@@ -27,6 +27,8 @@ const (
 	// tokenIndent and tokenDedent open and close a block by indentation. They are empty.
 	tokenIndent
 	tokenDedent
+	// tokenDirective is a part of a line for a preprocessor, or of a branch that is not read: it counts for hashes only.
+	tokenDirective
 )
 
 const (

@@ -9,6 +9,7 @@ const { Parser, Language } = require('web-tree-sitter');
 const wasms = path.dirname(require.resolve('@vscode/tree-sitter-wasm/package.json')) + '/wasm';
 
 const lang = process.argv[2];
+// The C grammar has a package of its own, whose folder ORACLE_C names; C++ stands in for it.
 const wasmOf = { c: 'cpp' };
 const field = (n, f) => n.childForFieldName(f);
 const up = (n, types, stop = []) => {
@@ -138,9 +139,31 @@ const cDeclarator = n => {
   }
   return null;
 };
-const cBody = kind => n => field(n, 'body') && field(n, 'name') ? [kind, cDeclarator(field(n, 'name')), n] : null;
+const cBody = kind => n => field(n, 'body') && field(n, 'name') ? [kind, cDeclarator(field(n, 'name')), templated(n)] : null;
+function templated(n) {
+  let p = n;
+  if (p.parent && p.parent.type === 'template_declaration') p = p.parent;
+  return p;
+}
+function declaresFunction(n) {
+  for (let d = field(n, 'declarator'); d; d = field(d, 'declarator') || d.namedChildren.find(c => c && /declarator$/.test(c.type))) {
+    if (d.type === 'function_declarator') return d.parent.type !== 'parenthesized_declarator' && field(d, 'declarator').type !== 'parenthesized_declarator';
+    if (d.type === 'init_declarator') return false;
+  }
+  return false;
+}
+function cFunction(n) {
+  let d = field(n, 'declarator');
+  let qualified = false;
+  for (let k = d; k; k = field(k, 'declarator') || k.namedChildren.find(c => c && /declarator$|^qualified_identifier$/.test(c.type))) if (k.type === 'qualified_identifier') qualified = true;
+  const inClass = templated(n).parent.type === 'field_declaration_list';
+  return [qualified || inClass ? 'method' : 'function', cDeclarator(d), templated(n)];
+}
+const atFileScope = n => !up(n, ['compound_statement'], ['field_declaration_list']);
 rules.cpp = {
-  function_definition: n => ['function', cDeclarator(field(n, 'declarator')), n],
+  function_definition: cFunction,
+  declaration: n => declaresFunction(n) && atFileScope(n) ? [...cFunction(n), 'prototype'] : null,
+  field_declaration: n => declaresFunction(n) ? cFunction(n) : null,
   struct_specifier: cBody('struct'),
   union_specifier: cBody('struct'),
   class_specifier: cBody('class'),
@@ -149,12 +172,13 @@ rules.cpp = {
   preproc_def: n => ['constant', field(n, 'name'), n],
   preproc_function_def: n => ['function', field(n, 'name'), n],
   type_definition: n => ['type', cDeclarator(field(n, 'declarator')), n],
+  alias_declaration: n => ['type', field(n, 'name'), templated(n)],
   namespace_definition: n => field(n, 'name') ? ['module', field(n, 'name'), n] : null,
 };
 rules.c = rules.cpp;
 
 await Parser.init();
-const language = await Language.load(`${wasms}/tree-sitter-${wasmOf[lang] || lang}.wasm`);
+const language = await Language.load(lang === 'c' && process.env.ORACLE_C ? process.env.ORACLE_C + '/tree-sitter-c.wasm' : `${wasms}/tree-sitter-${wasmOf[lang] || lang}.wasm`);
 const parser = new Parser();
 parser.setLanguage(language);
 
@@ -167,13 +191,14 @@ for (const file of fs.readFileSync(0, 'utf8').split('\n').filter(Boolean)) {
   spent += Number(process.hrtime.bigint() - began) / 1e6;
   bytes += Buffer.byteLength(src);
   const table = rules[lang];
+  const from = out.length;
   const cursor = tree.walk();
   for (let down = true; ;) {
     if (down && table[cursor.nodeType]) {
       const got = table[cursor.nodeType](cursor.currentNode);
       if (got && got[1]) {
-        const [kind, name, span] = got;
-        out.push([file, kind, name.text.replace(/\s+/g, ' '), name.startPosition.row + 1, span.startPosition.row + 1, span.endPosition.row + (span.endPosition.column > 0 ? 1 : 0)].join('\t'));
+        const [kind, name, span, prototype] = got;
+        out.push([file, kind, name.text.replace(/\s+/g, ' '), name.startPosition.row + 1, span.startPosition.row + 1, span.endPosition.row + (span.endPosition.column > 0 ? 1 : 0), ...(prototype ? [prototype] : [])].join('\t'));
       }
     }
     if (down && cursor.gotoFirstChild()) continue;
@@ -181,6 +206,10 @@ for (const file of fs.readFileSync(0, 'utf8').split('\n').filter(Boolean)) {
     if (!cursor.gotoParent()) break;
     down = false;
   }
+  // A prototype stands for its function only where the file does not define it.
+  const mine = out.splice(from).map(l => l.split('\t'));
+  const defined = new Set(mine.filter(l => l.length === 6).map(l => l[2]));
+  out.push(...mine.filter(l => l.length === 6 || !defined.has(l[2])).map(l => l.slice(0, 6).join('\t')));
   cursor.delete();
   tree.delete();
 }

@@ -1,0 +1,503 @@
+package codesym
+
+import "strings"
+
+// maxDeclaration bounds how many tokens a declaration may have up to its body.
+const maxDeclaration = 3000
+
+// cHead is what is known of a declaration while its tokens are read.
+type cHead struct {
+	typedef, constant, pointer, friend bool
+	// name is the last name outside of brackets, function the name in front of the parameters at params; -1 for none.
+	name, function, params int
+	// words counts the tokens before the name that are part of a type.
+	words int
+}
+
+// declarators reads a declaration that begins at i: types with a body, functions, names of types.
+func (f *cFile) declarators(first, i int) int {
+	h := cHead{name: -1, function: -1, params: -1}
+	start := i
+	for i < len(f.toks) && i < start+maxDeclaration {
+		t := &f.toks[i]
+		if k := f.attribute(i); k > i {
+			if f.word(i, "decltype") || f.word(i, "typeof") || f.word(i, "__typeof__") {
+				h.words++
+			}
+			i = k
+			continue
+		}
+		if t.kind == tokenIdent {
+			if next, done := f.specifier(&h, first, i); done {
+				return next
+			} else if next > i {
+				i = next
+				continue
+			}
+			i++
+			continue
+		}
+		if t.kind != tokenPunct {
+			i++
+			continue
+		}
+		switch t.c {
+		case ';':
+			return f.ended(&h, first, i)
+		case '}', ')', ']':
+			return i
+		case '{':
+			if h.function >= 0 {
+				return f.defined(&h, first, i, i-1)
+			}
+			if h.name >= 0 && h.words > 1 && f.cpp { // a variable with a value in braces
+				return f.ended(&h, first, f.after(i))
+			}
+			return f.enter(cBody, i, "")
+		case '(':
+			next, stop := f.parenthesis(&h, start, i)
+			if stop {
+				return next
+			}
+			i = next
+		case '[':
+			i = f.after(i)
+		case '<':
+			if h.name >= 0 {
+				i = f.skipAngles(i)
+			} else {
+				i++
+			}
+		case '=':
+			if h.function >= 0 && h.params >= 0 {
+				return f.prototype(&h, first, f.semicolon(i)-1)
+			}
+			if h.typedef {
+				return f.semicolon(i)
+			}
+			return f.variable(&h, first, i)
+		case ',':
+			if h.function >= 0 {
+				return f.prototype(&h, first, f.semicolon(i)-1)
+			}
+			if h.typedef {
+				f.alias(&h, first, i)
+			}
+			h.name = -1
+			i++
+		case ':':
+			if f.text(i) == ":" && h.function >= 0 {
+				if body := f.initializers(i + 1); body >= 0 {
+					return f.defined(&h, first, body, i-1)
+				}
+				return f.semicolon(i)
+			}
+			i++
+		case '*', '&':
+			h.pointer = true
+			i++
+		case '~':
+			i++
+		default:
+			i++
+		}
+	}
+	return i
+}
+
+// specifier reads a word of a declaration. It returns the token after it where it takes more than one, and whether the walk goes on there.
+func (f *cFile) specifier(h *cHead, first, i int) (next int, done bool) {
+	word := f.text(i)
+	switch word {
+	case "typedef":
+		h.typedef = true
+		return i + 1, false
+	case "friend":
+		h.friend = true
+		return i + 1, false
+	case "const", "constexpr", "constinit":
+		h.constant = h.constant || h.function < 0
+		return i + 1, false
+	case "struct", "union", "class", "enum":
+		if h.function >= 0 {
+			return i + 1, false
+		}
+		kind, name, open, bases := f.typeAt(i)
+		if open < 0 {
+			h.words++
+			// The name of a type that is only named: what follows it is the declaration's.
+			if name >= 0 && f.name(i+1) {
+				return i + 2, false
+			}
+			return i + 1, false
+		}
+		if f.is(f.after(open), ';') || f.is(f.after(open), '}') || !h.typedef && !f.declares(f.after(open)) {
+			return f.typeBody(kind, f.head(first, i), name, open, bases), true
+		}
+		// Names follow the body: they are read when the body has been walked through.
+		if h.typedef {
+			f.aliases(first, f.after(open))
+		}
+		begin := first
+		if h.typedef {
+			begin = i
+		}
+		return f.typeBody(kind, begin, name, open, bases), true
+	case "operator":
+		if !f.cpp {
+			break
+		}
+		end := i + 1
+		if f.is(end, '(') && f.is(end+1, ')') {
+			end += 2
+		} else {
+			for end < len(f.toks) && !f.is(end, '(') && !f.is(end, ';') && end < i+20 {
+				end++
+			}
+		}
+		if f.is(end, '(') {
+			h.function, h.name, h.params = i, i, end
+			return f.after(end), false
+		}
+	case "requires":
+		if f.cpp && h.function >= 0 {
+			return max(f.constraint(i+1), i+1), false
+		}
+	case "try":
+		return i + 1, false
+	case "return", "if", "for", "while", "switch", "do", "else", "goto", "case", "break", "continue":
+		return i + 1, true // a statement where declarations stand: an error, or a macro
+	}
+	if f.reserved(word) {
+		if h.typedef && word != "const" && word != "volatile" {
+			h.name = -1 // a macro may stand for the name of a type
+		}
+		if h.function < 0 && word != "static" && word != "extern" && word != "inline" && word != "register" && word != "virtual" && word != "typename" {
+			h.words++
+		}
+		return i + 1, false
+	}
+	if h.function < 0 {
+		if h.name >= 0 && f.text(i-1) != "::" && f.text(i-1) != "~" {
+			h.words++
+		}
+		h.name = i
+	}
+	return i + 1, false
+}
+
+// head is where a declaration begins whose first token is first, for the type at i.
+func (f *cFile) head(first, i int) int {
+	if first < i && (f.word(first, "template") || i-first < 8) {
+		return first
+	}
+	return i
+}
+
+// declares reports whether names of variables or types begin at i.
+func (f *cFile) declares(i int) bool {
+	return f.name(i) || f.is(i, '*') || f.is(i, '(') || f.word(i, "__attribute__")
+}
+
+// aliases adds the names that a typedef gives after a body. They share its span.
+func (f *cFile) aliases(first, i int) {
+	var names []int
+	name := -1
+	n := i
+	for ; n < len(f.toks) && n < i+200 && !f.is(n, ';'); n++ {
+		if k := f.attribute(n); k > n {
+			n = k - 1
+			continue
+		}
+		switch {
+		case f.name(n):
+			name = n
+		case f.is(n, '('):
+			if f.is(n+1, '*') && f.name(n+2) {
+				name = n + 2
+			}
+			n = f.after(n) - 1
+		case f.is(n, '['):
+			n = f.after(n) - 1
+		case f.is(n, ','):
+			names, name = append(names, name), -1
+		case f.is(n, '{') || f.is(n, '}'):
+			return
+		}
+	}
+	if !f.is(n, ';') {
+		return
+	}
+	for _, name := range append(names, name) {
+		f.alias(&cHead{name: name}, first, n+1)
+	}
+}
+
+// alias adds the type that a typedef has named before the token end.
+func (f *cFile) alias(h *cHead, first, end int) {
+	if h.name < 0 || !f.name(h.name) {
+		return
+	}
+	sig := end - 1
+	if f.is(sig, ';') && sig > h.name {
+		sig--
+	}
+	f.declare(decl{kind: Type}, first, h.name, end-1, sig)
+	h.name = -1
+}
+
+// past returns the token after the bracket pair that opens at i. Where the closing one is missing, a body or a semicolon near by ends it.
+func (f *cFile) past(i int) int {
+	if f.closed(i) {
+		return f.after(i)
+	}
+	for n := i + 1; n < len(f.toks) && n < i+maxHead && !f.is(n, '}'); n++ {
+		if f.is(n, '{') || f.is(n, ';') {
+			return n
+		}
+	}
+	return f.after(i)
+}
+
+// parenthesis reads a bracket outside of brackets: parameters, the name of a function pointer, or a macro's arguments.
+func (f *cFile) parenthesis(h *cHead, start, i int) (next int, stop bool) {
+	after := f.past(i)
+	switch {
+	case h.function >= 0: // a macro or attribute behind the parameters, or the function behind a macro
+		if f.name(i-1) && capitals(f.text(h.function)) && !capitals(f.text(i-1)) {
+			h.function, h.params = i-1, i
+		}
+		return after, false
+	case h.words > 1 && f.name(i-1) && f.name(i-2) && capitals(f.text(i-1)) && !f.is(after, '{') &&
+		(f.name(i-3) || typeWords[f.text(i-3)] || f.is(i-3, '>') || f.is(i-3, '*') || f.is(i-3, '&')):
+		h.name = i - 2 // a macro behind a variable
+		return after, false
+	case h.typedef:
+		// int (*name)(int), or int name(int)
+		n := i + 1
+		for f.is(n, '*') || f.is(n, '^') || f.text(n) == "::" || f.word(n, "const") || f.name(n) && !f.is(n+1, ')') && !f.is(n+1, '[') && !f.is(n+1, '(') {
+			n++
+		}
+		if f.name(n) && f.is(after, '(') {
+			h.name = n
+			return f.after(after), false
+		}
+		return after, false
+	case !f.name(i-1) || h.name != i-1:
+		if f.is(i+1, '*') || f.is(i+1, '&') || f.is(i+1, '^') { // a pointer to a function
+			h.pointer = true
+			if f.is(after, '(') {
+				return f.after(after), false
+			}
+			return after, false
+		}
+		return after, false
+	case f.is(i+1, '*') && f.is(after, '('): // type (*name)(…)
+		h.name, h.pointer = -1, true
+		return f.after(after), false
+	}
+	bare := h.words == 0 && f.qualifier(h.name) == h.name && !f.is(h.name-1, '~')
+	constructor := f.top().kind == cClass && f.text(h.name) == f.top().name
+	if bare && !constructor {
+		// Nothing stands before the name: a macro, unless a body follows.
+		switch {
+		case f.is(after, '{'):
+			if f.cpp && f.closed(i) || !f.cpp {
+				h.function, h.params = h.name, i
+				return after, false
+			}
+		case after < len(f.toks) && f.toks[after].kind == tokenIdent && f.knr(after):
+			h.function, h.params = h.name, i
+			return f.knrBody(after), false
+		case f.is(after, ';'):
+			return after + 1, true
+		case f.is(after, ':') && f.text(after) == ":" && f.cpp:
+			h.function, h.params = h.name, i
+			return after, false
+		}
+		h.name, h.words = -1, 0
+		return after, after < len(f.toks) && f.toks[after].first
+	}
+	h.function, h.params = h.name, i
+	if f.knr(after) {
+		return f.knrBody(after), false
+	}
+	return after, false
+}
+
+// knr reports whether declarations of parameters in the old style begin at i: words up to a semicolon, and at last a brace.
+func (f *cFile) knr(i int) bool {
+	if f.cpp || i >= len(f.toks) || f.toks[i].kind != tokenIdent || cAttributes[f.text(i)] {
+		return false
+	}
+	body := f.knrBody(i)
+	return f.is(body, '{') && f.is(body-1, ';')
+}
+
+func (f *cFile) knrBody(i int) int {
+	for n := i; n < len(f.toks) && n < i+200; n++ {
+		switch t := &f.toks[n]; {
+		case f.is(n, '{') && f.is(n-1, ';'):
+			return n
+		case t.kind == tokenIdent || t.c == '*' || t.c == ',' || t.c == ';':
+		case t.c == '[' || t.c == '(':
+			n = f.after(n) - 1
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+// qualifier returns the first token of the qualified name that ends in the token i.
+func (f *cFile) qualifier(i int) int {
+	if f.is(i-1, '~') {
+		i--
+	}
+	for k := 0; k < 40; k++ {
+		switch {
+		case i >= 2 && f.text(i-1) == "::" && f.toks[i-2].kind == tokenIdent:
+			i -= 2
+		case f.text(i-1) == "::" && f.is(i-2, '>'):
+			depth, n := 0, i-2
+			for ; n > 0 && n > i-200; n-- {
+				if f.is(n, '>') {
+					depth++
+				} else if f.is(n, '<') {
+					if depth--; depth == 0 {
+						break
+					}
+				}
+			}
+			if depth != 0 || n < 1 || f.toks[n-1].kind != tokenIdent {
+				return i
+			}
+			i = n - 1
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+// initializers returns the brace of the body after the initializers of a constructor that begin at i, or -1.
+func (f *cFile) initializers(i int) int {
+	for i < len(f.toks) {
+		for f.name(i) || f.text(i) == "::" || f.is(i, '<') || f.word(i, "template") || f.word(i, "typename") || f.word(i, "decltype") {
+			if f.is(i, '<') {
+				i = f.skipAngles(i)
+				continue
+			}
+			i++
+		}
+		if !f.is(i, '(') && !f.is(i, '{') {
+			return -1
+		}
+		i = f.after(i)
+		if f.text(i) == "..." {
+			i++
+		}
+		if !f.is(i, ',') {
+			break
+		}
+		i++
+	}
+	for f.name(i) {
+		i++
+	}
+	if f.is(i, '{') {
+		return i
+	}
+	return -1
+}
+
+// function fills the name of a function or method.
+func (f *cFile) function(h *cHead) (d decl, name int) {
+	name = h.function
+	d = decl{kind: Function}
+	if f.word(name, "operator") && f.cpp {
+		d.name = strings.Join(strings.Fields(f.src[f.toks[name].start:f.toks[h.params-1].end]), " ")
+	} else if f.is(name-1, '~') {
+		d.name = "~" + f.text(name)
+	}
+	begin := f.qualifier(name)
+	if f.is(begin, '~') {
+		begin = name
+	}
+	if begin < name && f.text(name-1) == "::" || begin < name-1 {
+		end := name - 1
+		if f.is(end, '~') {
+			end--
+		}
+		d.prefixName = f.plainPath(begin, end)
+		d.kind = Method
+	}
+	if f.top().kind == cClass && !h.friend {
+		d.kind = Method
+	}
+	if f.cpp {
+		end := f.past(h.params)
+		if d.suffix = f.parameters(h.params, min(f.endOf(h.params), end)); f.word(end, "const") {
+			d.suffix += " const" // another overload
+		}
+	}
+	return d, name
+}
+
+// plainPath returns the text of some tokens without type arguments and spaces.
+func (f *cFile) plainPath(from, to int) string {
+	var out strings.Builder
+	for k := from; k <= to; k++ {
+		if f.is(k, '<') {
+			k = f.skipAngles(k) - 1
+			continue
+		}
+		out.WriteString(f.text(k))
+	}
+	return out.String()
+}
+
+// defined adds a function whose body opens at open and whose signature ends at the token sig, and enters the body.
+func (f *cFile) defined(h *cHead, first, open, sig int) int {
+	d, name := f.function(h)
+	f.declare(d, first, name, f.after(open)-1, sig)
+	return f.enter(cBody, open, "")
+}
+
+// prototype adds a function without a body whose declaration ends at the token last.
+func (f *cFile) prototype(h *cHead, first, last int) int {
+	if k := h.params + 1; f.toks[k].kind == tokenNumber || f.toks[k].kind == tokenString {
+		return last + 1 // a variable with a value
+	}
+	d, name := f.function(h)
+	sig := last
+	if f.is(last, ';') {
+		sig--
+	}
+	n := f.declare(d, first, name, last, max(sig, name))
+	if f.top().kind != cClass {
+		f.prototypes = append(f.prototypes, n)
+	}
+	return last + 1
+}
+
+// ended reads the end of a declaration at the semicolon i.
+func (f *cFile) ended(h *cHead, first, i int) int {
+	switch {
+	case h.typedef:
+		f.alias(h, first, i+1)
+	case h.function >= 0 && h.params >= 0:
+		return f.prototype(h, first, min(i, len(f.toks)-1))
+	}
+	return i + 1
+}
+
+// variable reads the value of a variable, and adds it where it is a constant.
+func (f *cFile) variable(h *cHead, first, i int) int {
+	end := f.semicolon(i)
+	if h.constant && !h.pointer && h.name >= 0 && h.words > 0 {
+		f.declare(decl{kind: Constant}, first, h.name, end-1, max(end-2, h.name))
+	}
+	f.scopes = append(f.scopes, cScope{kind: cBody, end: end})
+	return i + 1
+}

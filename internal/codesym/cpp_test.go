@@ -1,0 +1,96 @@
+package codesym_test
+
+import (
+	"testing"
+
+	"sakur4/internal/codesym"
+)
+
+const cppSample = `#include <vector>
+namespace a::b {
+inline namespace v1 { class Forward; }
+using std::string;
+using namespace std;
+using Alias = std::vector<int>;
+template <typename T> concept Small = sizeof(T) < 8;
+
+/// A class. Documented.
+template <class T, int N = 3>
+class EXPORT Widget final : public Base<T>, private virtual ns::Other {
+ public:
+  explicit Widget(int x, const std::string& s = "}") : Base<T>(x), s_{s} { init(); }
+  Widget(Widget&&) = delete;
+  virtual ~Widget() noexcept override;
+  T& operator[](size_t i) const { return data_[i]; }
+  bool operator==(const Widget& o) const = default;
+  operator bool() const;
+  static constexpr int kSize = N;
+  enum class Mode : unsigned char { kOn, kOff = 1'000 };
+  struct Nested { int x; void m(); };
+  virtual void pure(std::map<int, T> m = {}) = 0;
+  friend void swap(Widget& a, Widget& b) { a.swap(b); }
+  template <typename U> auto cast() -> U { return static_cast<U>(1); }
+ private:
+  int data_[N]; std::function<void(int)> cb_;
+  Mutex mu_; int guarded_ GUARDED_BY(mu_);
+};
+
+template <typename T> Widget<T>::~Widget() {}
+void Outer::Inner::run(int a, unsigned long b[]) const try { auto f = [&](int x) { return g(x); }; ns::call<int>(1); } catch (...) {}
+int overload(int); int overload(double d) { return R"x(} " )x)x"[0]; }
+int overload(int i) { return Small<int> ? 1 : 2; }
+constexpr double kPi = 3.14;
+extern "C" { int exported(void); }
+std::ostream& operator<<(std::ostream& o, const Widget<int>& w) { struct Local { int v; }; return o; }
+}  // namespace
+static Registry registry("x", 1);
+TEST(Suite, Name) { EXPECT_EQ(1, overload(2)); }
+`
+
+func TestCPP(t *testing.T) {
+	t.Parallel()
+	runGolden(t, codesym.CPP, []golden{{name: "all", src: cppSample, want: cppWant, calls: cppCalls, imports: cppImports}})
+}
+
+func FuzzCPP(f *testing.F) {
+	fuzz(f, codesym.CPP, cppSample, "class A : B", "A::A() : b(", "template <", "operator", "a::~", "R\"(")
+}
+
+const cppWant = `
+import vector 1-1 | #include <vector>
+module a::b 2-37 | namespace a::b
+module a::b::v1 3-3 | inline namespace v1
+import std::string 4-4 | using std::string
+import std 5-5 | using namespace std
+type a::b::Alias 6-6 | using Alias = std::vector<int>
+type a::b::Small 7-7 | template <typename T> concept Small = sizeof(T) < 8
+class a::b::Widget 10-28 | template <class T, int N = 3> class EXPORT Widget final : public Base<T>, private virtual ns::Other | A class. <Base<T> ns::Other>
+method a::b::Widget::Widget(int, const std::string&) 13-13 | explicit Widget(int x, const std::string& s = "}")
+method a::b::Widget::Widget(Widget&&) 14-14 | Widget(Widget&&) = delete
+method a::b::Widget::~Widget() 15-15 | virtual ~Widget() noexcept override
+method a::b::Widget::operator[](size_t) const 16-16 | T& operator[](size_t i) const
+method a::b::Widget::operator==(const Widget&) const 17-17 | bool operator==(const Widget& o) const = default
+method a::b::Widget::operator bool() const 18-18 | operator bool() const
+constant a::b::Widget::kSize 19-19 | static constexpr int kSize = N
+enum a::b::Widget::Mode 20-20 | enum class Mode : unsigned char
+constant a::b::Widget::Mode::kOn 20-20 | kOn
+constant a::b::Widget::Mode::kOff 20-20 | kOff = 1'000
+struct a::b::Widget::Nested 21-21 | struct Nested
+method a::b::Widget::Nested::m() 21-21 | void m()
+method a::b::Widget::pure(std::map) 22-22 | virtual void pure(std::map<int, T> m = {}) = 0
+function a::b::Widget::swap(Widget&, Widget&) 23-23 | friend void swap(Widget& a, Widget& b)
+method a::b::Widget::cast() 24-24 | template <typename U> auto cast() -> U
+method a::b::Widget::~Widget()#2 30-30 | template <typename T> Widget<T>::~Widget()
+method a::b::Outer::Inner::run(int, unsigned long[]) const 31-31 | void Outer::Inner::run(int a, unsigned long b[]) const try
+function a::b::overload(double) 32-32 | int overload(double d)
+function a::b::overload(int) 33-33 | int overload(int i)
+constant a::b::kPi 34-34 | constexpr double kPi = 3.14
+function a::b::exported() 35-35 | int exported(void)
+function a::b::operator<<(std::ostream&, const Widget&) 36-36 | std::ostream& operator<<(std::ostream& o, const Widget<int>& w)
+struct a::b::operator<<(std::ostream&, const Widget&)::Local 36-36 | struct Local
+function TEST(Suite, Name) 39-39 | TEST(Suite, Name)
+`
+
+var cppCalls = []string{"a::b::Widget::Widget(int, const std::string&): |Base", "a::b::Widget::Widget(int, const std::string&): |init", "a::b::Widget::swap(Widget&, Widget&): a|swap", "a::b::Widget: |GUARDED_BY", "a::b::Outer::Inner::run(int, unsigned long[]) const: |g", "a::b::Outer::Inner::run(int, unsigned long[]) const: ns|call", ": |registry", "TEST(Suite, Name): |EXPECT_EQ", "TEST(Suite, Name): |overload"}
+
+var cppImports = []string{"vector||", "std|string|", "std|*|"}

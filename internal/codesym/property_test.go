@@ -1,0 +1,167 @@
+package codesym_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"sakur4/internal/codesym"
+)
+
+// samples are the sources of the other tests, one for each language.
+var samples = map[codesym.Lang]string{
+	codesym.Go: goSample, codesym.Python: pySample, codesym.TypeScript: tsSample, codesym.TSX: jsxSample, codesym.JavaScript: jsxSample,
+	codesym.Rust: rustSample, codesym.Java: javaSample, codesym.C: cSample, codesym.CPP: cppSample,
+}
+
+func parse(t *testing.T, lang codesym.Lang, src string) codesym.File {
+	t.Helper()
+	f, err := codesym.Parse(lang, src)
+	if err != nil {
+		t.Fatalf("Parse(%s) = %v", lang, err)
+	}
+	return f
+}
+
+// hashes lists both hashes of each symbol.
+func hashes(f codesym.File) []string {
+	var list []string
+	for _, s := range f.Symbols {
+		list = append(list, fmt.Sprintf("%s %s %s %s", s.Kind, s.Qualified, s.SignatureHash.Short(), s.Hash.Short()))
+	}
+	return list
+}
+
+// stable complains where a change of spacing and comments changes a hash.
+func stable(t *testing.T, lang codesym.Lang, name, src string) {
+	t.Helper()
+	before := parse(t, lang, src)
+	if before.Partial {
+		return
+	}
+	comment := "// moved: {\n"
+	if lang == codesym.Python {
+		comment = "# moved: {\n"
+	}
+	want := strings.Join(hashes(before), "\n")
+	for what, changed := range map[string]string{
+		"moved down":      strings.Repeat(comment+"\n", 3) + src,
+		"trailing spaces": spaced(before, lang, src),
+	} {
+		if strings.HasPrefix(src, "#!") && what == "moved down" {
+			continue
+		}
+		if got := strings.Join(hashes(parse(t, lang, changed)), "\n"); got != want {
+			t.Errorf("%s %s, %s: hashes changed: %s", lang, name, what, firstDifference(want, got))
+		}
+	}
+}
+
+// spaced puts a comment and a line break in front of each declaration whose line it begins.
+func spaced(f codesym.File, lang codesym.Lang, src string) string {
+	var out strings.Builder
+	at := 0
+	for _, s := range f.Symbols {
+		line := strings.LastIndexByte(src[:s.Start], '\n') + 1
+		if line < at || line == 0 || strings.TrimSpace(src[line:s.Start]) != "" || s.Parent >= 0 && f.Symbols[s.Parent].Kind == codesym.Constant {
+			continue
+		}
+		out.WriteString(src[at:line])
+		if lang == codesym.Python {
+			out.WriteString("# a comment (\n\n")
+		} else {
+			out.WriteString("\n  /* a comment ( */ // {\n")
+		}
+		at = line
+	}
+	return out.String() + src[at:]
+}
+
+func firstDifference(want, got string) string {
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range w {
+		if i >= len(g) || w[i] != g[i] {
+			return fmt.Sprintf("%q became %q", w[i], g[min(i, len(g)-1)])
+		}
+	}
+	return fmt.Sprintf("%d symbols became %d", len(w), len(g))
+}
+
+// edited changes one name within each symbol, and complains where others than the symbol and its parents change.
+func edited(t *testing.T, lang codesym.Lang, name, src string, every int) {
+	t.Helper()
+	before := parse(t, lang, src)
+	if before.Partial {
+		return
+	}
+	for i, s := range before.Symbols {
+		if i%every != 0 {
+			continue
+		}
+		at := editable(before, i, src)
+		if at < 0 {
+			continue
+		}
+		after := parse(t, lang, src[:at]+"Zq"+src[at:])
+		if len(after.Symbols) != len(before.Symbols) {
+			t.Errorf("%s %s: an edit in %s at %d makes %d symbols of %d", lang, name, s.Qualified, at, len(after.Symbols), len(before.Symbols))
+			continue
+		}
+		for k, o := range before.Symbols {
+			// Names of one declaration share its span.
+			want := o.Start <= at && at < o.End
+			if got := after.Symbols[k].Hash != o.Hash; got != want {
+				t.Errorf("%s %s: an edit at %d in %s: %s changed: %v, want %v", lang, name, at, s.Qualified, o.Qualified, got, want)
+			}
+		}
+	}
+}
+
+// editable returns the offset of the callee of a call in the symbol, -1 where it has none.
+func editable(f codesym.File, i int, src string) int {
+	for _, c := range f.Calls {
+		if c.Symbol == i && f.Symbols[i].Kind != codesym.ImportOf && c.Offset > f.Symbols[i].NameAt+len(f.Symbols[i].Name) && !strings.Contains(src[f.Symbols[i].Start:c.Offset], "operator") {
+			return c.Offset
+		}
+	}
+	return -1
+}
+
+func TestHashes(t *testing.T) {
+	t.Parallel()
+	for lang, src := range samples {
+		t.Run(string(lang), func(t *testing.T) {
+			t.Parallel()
+			stable(t, lang, "sample", src)
+			edited(t, lang, "sample", src, 1)
+		})
+	}
+}
+
+func TestHashesOfGoFiles(t *testing.T) {
+	t.Parallel()
+	for path, src := range goFiles(t, 10*goEvery()) {
+		stable(t, codesym.Go, path, src)
+		edited(t, codesym.Go, path, src, 7)
+	}
+}
+
+func TestReservedWordsAreNoNames(t *testing.T) {
+	t.Parallel()
+	for lang, src := range map[codesym.Lang]string{
+		codesym.Python:     "def if(): pass\nclass for: pass\n",
+		codesym.JavaScript: "function if() {}\nclass for {}\nconst while = () => 1;\n",
+		codesym.Rust:       "fn if() {}\nstruct for {}\n",
+		codesym.Java:       "class for {}\nclass A { void if() {} int while(int x) {} }\n",
+		codesym.C:          "int if(x) { }\nstruct while { int a; };\n#ifdef A\nif (x) {\n#endif\nelse if (y) { }\n",
+		codesym.CPP:        "int if(int x) { }\nclass for { };\n",
+		codesym.Go:         "package p\nfunc if() {}\ntype for struct{}\n",
+	} {
+		for _, s := range parse(t, lang, src).Symbols {
+			switch s.Name {
+			case "if", "for", "while":
+				t.Errorf("Parse(%s) has a %s %s", lang, s.Kind, s.Qualified)
+			}
+		}
+	}
+}
