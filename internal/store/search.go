@@ -96,9 +96,9 @@ type searcher struct {
 	query  SearchQuery
 
 	project   int64
-	session   int64   // 0 for every session
-	top       int64   // the highest document of the index, of all projects
-	first     int64   // between first and last lie the documents of the project
+	session   int64 // 0 for every session
+	top       int64 // the highest document of the index, of all projects
+	first     int64 // between first and last lie the documents of the project
 	last      int64
 	documents float64 // number of documents of the project
 	average   float64 // terms a document
