@@ -167,8 +167,11 @@ type book struct {
 
 type openCall struct {
 	episode string
+	seq     int64
 	index   int
 	call    episode.Call
+	// interrupted: a user turn followed. A result that still arrives belongs to the call all the same.
+	interrupted bool
 }
 
 func newBook() *book { return &book{} }
@@ -197,7 +200,12 @@ func (b *book) add(rec *episode.Record) {
 	}
 	b.last = rec.Seq
 	for i, c := range rec.Calls {
-		b.open = append(b.open, openCall{rec.ID, i, c})
+		b.open = append(b.open, openCall{episode: rec.ID, seq: rec.Seq, index: i, call: c})
+	}
+	if rec.Role == episode.User {
+		for i := range b.open {
+			b.open[i].interrupted = true
+		}
 	}
 	if rec.Role == episode.Tool {
 		for i, o := range b.open {

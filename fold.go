@@ -2,6 +2,7 @@ package sakur4
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -19,6 +20,9 @@ import (
 func (s *Session) Fold(ctx context.Context, description, goal string) (FoldID, error) {
 	if err := s.e.check(ctx); err != nil {
 		return "", err
+	}
+	if n := len(description) + len(goal); n > MaxTurnBytes {
+		return "", fmt.Errorf("%w: fold of %d bytes", ErrTooLarge, n)
 	}
 	id := s.e.id("fold")
 	err := s.e.st.Write(ctx, func(tx *store.Tx) error {
@@ -50,10 +54,13 @@ func (s *Session) Fold(ctx context.Context, description, goal string) (FoldID, e
 // Unfold closes a fold: its turns leave the prompt, and one summary with the result stands for them. The next prompt goes back to where the fold was
 // opened; everything before that is reused. Open folds inside it are closed with it. The turns stay recorded, see [Session.RecallFold].
 //
-// The error is [ErrNoFold] where the session has no such open fold.
+// The error is [ErrNoFold] where the session has no such open fold, and [ErrTooLarge] for a result larger than [MaxTurnBytes].
 func (s *Session) Unfold(ctx context.Context, id FoldID, result string) error {
 	if err := s.e.check(ctx); err != nil {
 		return err
+	}
+	if len(result) > MaxTurnBytes {
+		return fmt.Errorf("%w: result of %d bytes", ErrTooLarge, len(result))
 	}
 	s.bookMu.Lock()
 	defer s.bookMu.Unlock()
@@ -136,19 +143,15 @@ func foldSummary(f store.FoldRow, turns int, result string) string {
 
 // region returns the turns of a fold that is being closed, and the Seq of the last episode before the turn that closes it.
 func (s *Session) region(tx *store.Tx, f store.FoldRow) ([]episode.Record, int64, error) {
-	// The turn whose call is being answered now stays, and so do its results.
+	sent, err := s.sentSeq(tx)
+	if err != nil {
+		return nil, 0, err
+	}
+	// The turns whose calls are being answered now stay, and so do their results. What stood in a prompt has been answered or closed there.
 	closed := s.book.last
-	closing := ""
-	if n := len(s.book.open); n > 0 {
-		closing = s.book.open[n-1].episode
-		rec, err := tx.Episode(s.e.project, closing)
-		if err != nil {
-			return nil, 0, err
-		}
-		if rec.Seq <= f.Opened {
-			closing = "" // the fold is closed by the very turn that opened it
-		} else {
-			closed = rec.Seq - 1
+	for _, o := range s.book.open {
+		if !o.interrupted && o.seq > sent && o.seq > f.Opened {
+			closed = min(closed, o.seq-1)
 		}
 	}
 	spoken, err := s.firstAndLastUser(tx)
@@ -179,6 +182,22 @@ func (s *Session) region(tx *store.Tx, f store.FoldRow) ([]episode.Record, int64
 		region = append(region, rec)
 	}
 	return region, closed, nil
+}
+
+// sentSeq returns the Seq of the last episode that stood in a prompt, 0 before the first.
+func (s *Session) sentSeq(tx *store.Tx) (int64, error) {
+	row, err := tx.RenderState(s.e.project, s.id)
+	if errors.Is(err, store.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	var st renderState
+	if err := json.Unmarshal([]byte(row.Body), &st); err != nil {
+		return 0, fmt.Errorf("%w: render state of session %q: %w", ErrCorrupt, s.id, err)
+	}
+	return st.SentSeq, nil
 }
 
 // firstAndLastUser returns the ids of the session's task root and of its newest user turn.

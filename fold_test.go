@@ -290,3 +290,75 @@ func TestLiveFold(t *testing.T) {
 	}
 	d.work(2)
 }
+
+// TestFoldClosedByOneOfManyCalls: calls that are open when a fold is closed stay with their results, whatever turn they are of.
+func TestFoldClosedByOneOfManyCalls(t *testing.T) {
+	t.Parallel()
+	for _, same := range []bool{true, false} {
+		eng := open(t, nil)
+		f := &folder{t: t, s: eng.Session("s")}
+		f.commit(sakur4.Turn{Role: sakur4.RoleUser, Content: "task"})
+		id, err := f.s.Fold(t.Context(), "d", "g")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.call("read", func() string { return "inside" })
+		a, b := sakur4.ToolCall{ID: "a", Name: "read", Arguments: "{}"}, sakur4.ToolCall{ID: "b", Name: "unfold", Arguments: "{}"}
+		if same {
+			f.commit(sakur4.Turn{Role: sakur4.RoleAssistant, ToolCalls: []sakur4.ToolCall{a, b}})
+		} else {
+			f.commit(sakur4.Turn{Role: sakur4.RoleAssistant, ToolCalls: []sakur4.ToolCall{a}})
+			f.commit(sakur4.Turn{Role: sakur4.RoleAssistant, ToolCalls: []sakur4.ToolCall{b}})
+		}
+		if err := f.s.Unfold(t.Context(), id, "done"); err != nil {
+			t.Fatal(err)
+		}
+		f.commit(sakur4.Turn{Role: sakur4.RoleTool, ToolCallID: "a", Content: "result a"})
+		f.commit(sakur4.Turn{Role: sakur4.RoleTool, ToolCallID: "b", Content: "result b"})
+		got := text(f.window())
+		if strings.Contains(got, "inside") || !strings.Contains(got, "result a") || !strings.Contains(got, "result b") || !strings.Contains(got, "Result: done") {
+			t.Errorf("in one turn %t: the prompt after Unfold:\n%s", same, got)
+		}
+	}
+}
+
+// TestFoldWithInterruptedCalls: a call that never got its result does not keep a fold's turns in the prompt, whether a user turn or the agent closed it.
+func TestFoldWithInterruptedCalls(t *testing.T) {
+	t.Parallel()
+	for _, byUser := range []bool{true, false} {
+		eng := open(t, nil)
+		f := &folder{t: t, s: eng.Session("s")}
+		f.commit(sakur4.Turn{Role: sakur4.RoleUser, Content: "task"})
+		id, err := f.s.Fold(t.Context(), "d", "g")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.commit(sakur4.Turn{Role: sakur4.RoleAssistant, ToolCalls: []sakur4.ToolCall{{ID: "a", Name: "read", Arguments: "{}"}}})
+		if byUser {
+			f.commit(sakur4.Turn{Role: sakur4.RoleUser, Content: "stop that"})
+		}
+		if _, err := f.s.Window(t.Context(), sakur4.Head{CloseOpenCalls: true}); err != nil {
+			t.Fatal(err)
+		}
+		f.call("read", func() string { return "work inside the fold" })
+		f.call("unfold", func() string {
+			if err := f.s.Unfold(t.Context(), id, "done"); err != nil {
+				t.Fatal(err)
+			}
+			return "closed"
+		})
+		if got := text(f.window()); strings.Contains(got, "work inside") {
+			t.Errorf("closed by a user turn %t: the prompt after Unfold:\n%s", byUser, got)
+		}
+		n := 0
+		for _, err := range f.s.RecallFold(t.Context(), id) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+		if n < 3 {
+			t.Errorf("closed by a user turn %t: RecallFold yields %d turns", byUser, n)
+		}
+	}
+}
