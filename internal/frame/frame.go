@@ -15,12 +15,6 @@ const (
 // CloseStem begins a close mark in any spelling of what follows the name. [Escape] looks for it.
 const CloseStem = "</sakur4:note"
 
-// What Go's JSON encoder, with HTML escaping on, makes of the first character of a mark.
-const (
-	jsonOpen  = `\u003csakur4:note`
-	jsonClose = `\u003c/sakur4:note`
-)
-
 // zeroWidth goes after the first character of a mark inside recorded content: readable, and a mark no longer.
 const zeroWidth = "\u200b"
 
@@ -42,19 +36,46 @@ func Contains(s string) bool {
 	return false
 }
 
-// Quoted reports whether s holds a mark anywhere, also inside a JSON string: a program that passes our words on may indent or encode them.
+// stem is what every mark ends its beginning with.
+const stem = "sakur4:note"
+
+// Quoted reports whether s holds a mark anywhere, also inside a JSON string and also one that [Escape] has parted: a program that passes our words on
+// may indent or encode them.
 func Quoted(s string) bool {
-	for _, mark := range []string{Open, CloseStem, jsonOpen, jsonClose} {
-		if strings.Contains(s, mark) {
+	for at := 0; ; {
+		i := strings.Index(s[at:], stem)
+		if i < 0 {
+			return false
+		}
+		at += i
+		before := strings.TrimSuffix(strings.TrimSuffix(s[:at], "/"), `\`) // some encoders escape the slash
+		if cut, ok := strings.CutSuffix(before, zeroWidth); ok {
+			before = cut
+		} else if cut, ok := cutEscape(before, `\u200b`); ok {
+			before = cut
+		}
+		if strings.HasSuffix(before, "<") {
 			return true
 		}
+		if _, ok := cutEscape(before, `\u003c`); ok {
+			return true
+		}
+		at += len(stem)
 	}
-	return false
+}
+
+// cutEscape cuts a JSON escape off the end of s. Its digits may be in either case.
+func cutEscape(s, escape string) (string, bool) {
+	n := len(s) - len(escape)
+	if n < 0 || s[n:n+2] != escape[:2] || !strings.EqualFold(s[n:], escape) {
+		return s, false
+	}
+	return s[:n], true
 }
 
 // Escape returns s with U+200B after the first character of every mark. A string without marks is returned as it is.
 func Escape(s string) string {
-	if !strings.Contains(s, "sakur4:note") {
+	if !strings.Contains(s, stem) {
 		return s
 	}
 	return strings.NewReplacer(Open, "<"+zeroWidth+Open[1:], CloseStem, "<"+zeroWidth+CloseStem[1:]).Replace(s)

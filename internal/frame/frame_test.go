@@ -41,7 +41,18 @@ func TestQuoted(t *testing.T) {
 		{`{"text":"\u003csakur4:note kind=\"recall\">"}`, true},
 		{`{"text":"<sakur4:note"}`, true},
 		{"sakur4: a note", false},
-		{frame.Escape(frame.Open), false},
+		{`{"text":"\u003Csakur4:note kind=\"recall\">"}`, true},
+		{`{"text":"\u003C/sakur4:note>"}`, true},
+		{`{"text":"<\/sakur4:note>"}`, true},
+		{frame.Escape(frame.Open), true},
+		{frame.Escape(frame.Close), true},
+		{`{"text":"<\u200bsakur4:note"}`, true},
+		{`{"text":"\u003C\u200B/sakur4:note"}`, true},
+		{`sakur4:note x \u003c sakur4:note`, false},
+		{`\U003csakur4:note`, false},
+		{"\u200bsakur4:note", false},
+		{"sakur4:note", false},
+		{"/sakur4:note", false},
 	} {
 		if got := frame.Quoted(c.in); got != c.want {
 			t.Errorf("Quoted(%q) = %v, want %v", c.in, got, c.want)
