@@ -54,6 +54,9 @@ func TestOracle(t *testing.T) {
 		if f.Partial && os.Getenv("SAKUR4_CODESYM_BROKEN") == "" {
 			t.Logf("%s is partial: %v", path, f.Errors[:min(len(f.Errors), 3)])
 		}
+		if err := check(f, string(src)); err != nil {
+			t.Errorf("Parse(%s): %v", path, err)
+		}
 		for _, s := range f.Symbols {
 			if s.Kind == codesym.ImportOf || s.Kind == codesym.Export {
 				continue
