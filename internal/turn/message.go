@@ -1,8 +1,6 @@
 package turn
 
 import (
-	"bytes"
-	"encoding/json"
 	"strings"
 	"unicode/utf8"
 
@@ -118,15 +116,4 @@ func AppendArray(dst []byte, ms []Message) []byte {
 		dst = m.AppendJSON(dst)
 	}
 	return append(dst, ']')
-}
-
-// Arguments returns the arguments of a call as they are rendered: the raw bytes where they are one JSON object, else an object that holds them.
-// A server that parses arguments refuses every later request of a chat in which they do not parse.
-func Arguments(raw string) string {
-	s := Sent(raw)
-	t := bytes.TrimLeft([]byte(s), " \t\r\n")
-	if len(t) > 0 && t[0] == '{' && json.Valid(t) {
-		return s
-	}
-	return string(append(AppendString([]byte(`{"invalid_arguments": `), s), '}'))
 }

@@ -28,6 +28,19 @@ func TestArguments(t *testing.T) {
 		{`{"a": "cut o`, `{"invalid_arguments": "{\"a\": \"cut o"}`},
 		{`{} {}`, `{"invalid_arguments": "{} {}"}`},
 		{"{\"a\": \"\xff\"}", `{"a": "` + "\uFFFD" + `"}`},
+		// What Go takes and stricter parsers do not.
+		{`{"a":"\ud83d"}`, `{"invalid_arguments": "{\"a\":\"\\ud83d\"}"}`},
+		{`{"\uD800":1}`, `{"invalid_arguments": "{\"\\uD800\":1}"}`},
+		{`{"a":"\ude00\ud83d"}`, `{"invalid_arguments": "{\"a\":\"\\ude00\\ud83d\"}"}`},
+		{`{"a":"\ud83dx\ude00"}`, `{"invalid_arguments": "{\"a\":\"\\ud83dx\\ude00\"}"}`},
+		{`{"a":"\ud83d\\ude00"}`, `{"invalid_arguments": "{\"a\":\"\\ud83d\\\\ude00\"}"}`},
+		{`{"a":1e999}`, `{"invalid_arguments": "{\"a\":1e999}"}`},
+		{`{"a":[-1e400 ]}`, `{"invalid_arguments": "{\"a\":[-1e400 ]}"}`},
+		{nested(257), `{"invalid_arguments": "` + strings.ReplaceAll(nested(257), `"`, `\"`) + `"}`},
+		// What both take.
+		{nested(256), nested(256)},
+		{`{"a":"\ud83d\ude00 \uD83D\uDE00 \\ud83d \u0000 1e999 {[","b":1e-999}`, `{"a":"\ud83d\ude00 \uD83D\uDE00 \\ud83d \u0000 1e999 {[","b":1e-999}`},
+		{`{"a":123456789012345678901234567890,"b":-0.5E+3}`, `{"a":123456789012345678901234567890,"b":-0.5E+3}`},
 		{strings.Repeat("[", 20000), `{"invalid_arguments": "` + strings.Repeat("[", 20000) + `"}`},
 	} {
 		got := turn.Arguments(c.raw)
@@ -42,6 +55,35 @@ func TestArguments(t *testing.T) {
 			t.Errorf("Arguments is not stable: %.80q, then %.80q", got, again)
 		}
 	}
+}
+
+// nested returns an object that is so many levels deep, itself included.
+func nested(depth int) string {
+	return `{"a":` + strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1) + "}"
+}
+
+// FuzzArguments: what is rendered is one object that stays as it is, with the raw text in it, and no lone surrogate or infinite number.
+func FuzzArguments(f *testing.F) {
+	for _, s := range []string{`{"a": 1}`, `{"a":"\ud83d"}`, `{"a":1e999}`, `{"a":"\ud83d\ude00"}`, "[", `{"a":{"b":[1,2,"c"]}} `} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		got := turn.Arguments(raw)
+		var object map[string]any // into floats: a number out of their range is an error
+		if err := json.Unmarshal([]byte(got), &object); err != nil {
+			t.Fatalf("Arguments(%q) = %q: %v", raw, got, err)
+		}
+		if again := turn.Arguments(got); again != got {
+			t.Errorf("Arguments(%q) = %q, and of that %q", raw, got, again)
+		}
+		if got != turn.Sent(raw) && object["invalid_arguments"] != turn.Sent(raw) {
+			t.Errorf("Arguments(%q) = %q, which lacks the text", raw, got)
+		}
+		// A lone surrogate reads as U+FFFD.
+		if strings.Count(fmt.Sprint(object), "\uFFFD") > strings.Count(got, "\uFFFD")+strings.Count(strings.ToLower(got), `\ufffd`) {
+			t.Errorf("Arguments(%q) = %q, with half a character in it", raw, got)
+		}
+	})
 }
 
 func TestEscape(t *testing.T) {
