@@ -43,6 +43,7 @@ func (s *Session) server(ctx context.Context, down error) (boundary.Backend, bou
 	}
 	s.e.log.WarnContext(ctx, "backend failed to count; counting locally", "error", down)
 	s.e.forget()
+	s.e.rest(down)
 	return s.e.without(ctx, boundary.Profile{}, down)
 }
 

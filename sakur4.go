@@ -32,8 +32,6 @@ const (
 	DefaultMaxFacts = 512
 	// reserveShare is the part of the window left for the reply by default.
 	reserveShare = 8
-	// backendTimeout bounds one question to the backend. A prompt of 130,000 tokens is rendered and tokenized in well under a second.
-	backendTimeout = 20 * time.Second
 	// countCacheEntries bounds the remembered counts: contents repeat within a session, not over months.
 	countCacheEntries = 1 << 13
 )
@@ -133,6 +131,7 @@ type Engine struct {
 	root     string
 	alias    []string // other names of the root's folder
 	backend  boundary.Backend
+	asked    boundary.Backend // the backend, with a time limit on each question
 	counter  *tokens.Counter
 	local    *embedded.Server // renders and counts where the backend cannot
 	log      *slog.Logger
@@ -144,11 +143,13 @@ type Engine struct {
 	backoff  consolidate.Backoff
 	problem  string // the summarizer's newest failure
 
-	mu       sync.Mutex // guards what follows
-	sessions map[string]*Session
-	profile  *boundary.Profile // nil until the backend has answered, and after it has failed
-	known    boundary.Profile  // its last answer, zero before the first
-	closed   bool
+	mu        sync.Mutex // guards what follows
+	sessions  map[string]*Session
+	profile   *boundary.Profile // nil until the backend has answered, and after it has failed
+	known     boundary.Profile  // its last answer, zero before the first
+	hung      error             // why it is not asked before restUntil, nil if it is
+	restUntil time.Time
+	closed    bool
 }
 
 // Open opens or creates the store at path for one project. ":memory:" is a store that lives as long as the engine, with identical semantics.
@@ -189,6 +190,7 @@ func Open(ctx context.Context, path string, opts *Options) (*Engine, error) {
 		}
 		e.backend = embedded.New(embedded.Config{Window: w, Tokenizer: e.opts.Tokenizer})
 	}
+	e.asked = bound(e.backend)
 	var err error
 	if o.Project != "" {
 		e.project, err = project.Named(o.Project)
@@ -311,22 +313,24 @@ func (e *Engine) server(ctx context.Context) (boundary.Backend, boundary.Profile
 	p := e.profile
 	e.mu.Unlock()
 	if p != nil {
-		return e.backend, *p, ""
+		return e.asked, *p, ""
 	}
-	ask, cancel := context.WithTimeout(ctx, backendTimeout)
-	defer cancel()
-	got, err := e.backend.Profile(ask)
+	if hung := e.resting(); hung != nil {
+		return e.without(ctx, boundary.Profile{}, hung)
+	}
+	got, err := e.asked.Profile(ctx)
 	if err == nil && got.Tokenizer == "" {
 		err = errors.New("it cannot tokenize")
 	}
 	if err != nil {
 		e.log.WarnContext(ctx, "backend does not answer; counting locally", "error", err)
+		e.rest(err)
 		return e.without(ctx, got, err)
 	}
 	e.mu.Lock()
 	e.profile, e.known = &got, got
 	e.mu.Unlock()
-	return e.backend, got, ""
+	return e.asked, got, ""
 }
 
 // without returns the local counter in place of a backend that failed with cause. What it said of itself, now or when it answered last, still holds:

@@ -1,0 +1,95 @@
+package sakur4
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sakur4/boundary"
+)
+
+const (
+	// backendTimeout bounds one question to the backend. A prompt of 130,000 tokens is rendered and tokenized in well under a second.
+	backendTimeout = 20 * time.Second
+	// backendRest is how long a backend that let a question run into its timeout is not asked again: each such question holds up a prompt.
+	backendRest = 30 * time.Second
+)
+
+// errHung is the cause where a backend let a question run into its timeout.
+var errHung = errors.New("sakur4: the backend did not answer in time")
+
+// bounded asks a backend with a time limit on each question.
+type bounded struct{ b boundary.Backend }
+
+// boundedSpanner is bounded, for a backend that can also say where tokens end.
+type boundedSpanner struct {
+	bounded
+	s boundary.Spanner
+}
+
+var (
+	_ boundary.Backend = bounded{}
+	_ boundary.Spanner = boundedSpanner{}
+)
+
+// bound returns the backend with a time limit on each question, as a [boundary.Spanner] where it is one.
+func bound(b boundary.Backend) boundary.Backend {
+	if s, ok := b.(boundary.Spanner); ok {
+		return boundedSpanner{bounded{b}, s}
+	}
+	return bounded{b}
+}
+
+func (q bounded) Profile(ctx context.Context) (p boundary.Profile, err error) {
+	err = inTime(ctx, func(ctx context.Context) (err error) { p, err = q.b.Profile(ctx); return err })
+	return p, err
+}
+
+func (q bounded) Render(ctx context.Context, req boundary.RenderRequest) (text string, err error) {
+	err = inTime(ctx, func(ctx context.Context) (err error) { text, err = q.b.Render(ctx, req); return err })
+	return text, err
+}
+
+func (q bounded) Tokens(ctx context.Context, text string) (ids []int32, err error) {
+	err = inTime(ctx, func(ctx context.Context) (err error) { ids, err = q.b.Tokens(ctx, text); return err })
+	return ids, err
+}
+
+func (q boundedSpanner) TokenSpans(ctx context.Context, text string) (ids []int32, ends []int, err error) {
+	err = inTime(ctx, func(ctx context.Context) (err error) { ids, ends, err = q.s.TokenSpans(ctx, text); return err })
+	return ids, ends, err
+}
+
+// inTime asks one question. Its error is [errHung] where the time ran out that we gave, not the caller's.
+func inTime(ctx context.Context, question func(context.Context) error) error {
+	ask, cancel := context.WithTimeout(ctx, backendTimeout)
+	defer cancel()
+	err := question(ask)
+	if err != nil && ask.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w: %w", errHung, err)
+	}
+	return err
+}
+
+// resting returns why the backend is not asked now, nil where it is.
+func (e *Engine) resting() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.hung != nil && e.now().Before(e.restUntil) {
+		return e.hung
+	}
+	e.hung = nil
+	return nil
+}
+
+// rest lets the backend alone for a while if err says that it let a question run into its timeout.
+func (e *Engine) rest(err error) {
+	if !errors.Is(err, errHung) {
+		return
+	}
+	until := e.now().Add(backendRest)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.hung, e.restUntil = err, until
+}
