@@ -2,6 +2,7 @@ package sakur4
 
 import (
 	"context"
+	"slices"
 
 	"sakur4/evict"
 	"sakur4/internal/episode"
@@ -40,7 +41,7 @@ func (s *Session) candidates(ctx context.Context, l *live, c *compaction) (evict
 	}
 	h := l.headItems()
 	total := l.counted.Total()
-	in := evict.Input{Total: total, Window: c.window, Limit: c.limit, Policy: c.policy, SinceLast: total - l.Base, NoteTokens: l.noteTokens(),
+	in := evict.Input{Total: total, Window: c.window, Limit: c.limit, Policy: c.policy, SinceLast: total - l.Base, NoteTokens: s.noteTokens(l),
 		NoReplyTokens: noReplyTokens}
 	if h == 1 {
 		in.HeadTokens = l.counted.Counts[0].Tokens
@@ -178,8 +179,20 @@ func (l *live) bytesPerToken() float64 {
 // noReplyTokens estimates the fixed message that takes the place of a final answer, with what templates put around it.
 const noReplyTokens = 10
 
-// noteTokens estimates the archive note.
-func (l *live) noteTokens() int { return int(420/l.bytesPerToken()) + 8 }
+// noteTokens estimates the archive note: its local count, scaled by how the prompt's own counts compare with local ones in its newest message.
+func (s *Session) noteTokens(l *live) int {
+	last := len(l.items) - 1
+	id := l.chat.Entries[len(l.chat.Entries)-1].Episode
+	note := turn.Note{Kind: turn.NoteArchive, Text: archiveText(append(slices.Clone(l.Archived), stretch{From: id, To: id, N: 100}))}
+	n := float64(s.e.counter.Count(note.String()))
+	if own := s.e.counter.Count(l.items[last].Message.Content); own > 0 {
+		n *= min(max(float64(l.counted.Counts[last].Tokens)/float64(own), 1), 8)
+	}
+	return int(n) + noteSlack
+}
+
+// noteSlack is what merges with the neighbouring text may cost.
+const noteSlack = 4
 
 // pointerBytes is the length of a trimmed form's pointer, trimSlack what a trim goes below its budget: the cut falls on a line end, and the
 // tokens of what is kept are not spread evenly.

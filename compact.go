@@ -13,6 +13,7 @@ import (
 	"sakur4/internal/prompt"
 	"sakur4/internal/store"
 	"sakur4/internal/turn"
+	"sakur4/receipt"
 )
 
 // Plan says what a compaction would do to the session's prompt now, and changes nothing. It does so at any time, also between turns.
@@ -148,11 +149,70 @@ func (c *compaction) applied() bool { return len(c.steps) > 0 || c.trims > 0 || 
 // is planned again with exact ones. The prompt is sent once, after the last pass.
 const rounds = 5
 
-// compact changes the rendering until it fits.
+// compact changes the rendering until it fits. Where nothing else helps, the head is written anew, with the pins that are in force.
 func (s *Session) compact(ctx context.Context, l *live, c *compaction) error {
 	c.before = l.counted
 	c.cut = len(l.chat.Entries)
 	c.target = min(c.target, c.limit)
+	err := s.squeeze(ctx, l, c)
+	if errors.Is(err, ErrBudgetOverflow) && l.renewHead(c) {
+		if err := l.count(ctx); err != nil {
+			return err
+		}
+		if l.counted.Total() <= c.limit {
+			return nil
+		}
+		err = s.squeeze(ctx, l, c)
+	}
+	var over *BudgetError
+	if errors.As(err, &over) {
+		over.nameHead(l, c.limit)
+	}
+	return err
+}
+
+// renewHead writes the head with the pins that are in force, and takes what was said of pins since out of the messages: there each costs more than
+// in the head. It reports whether there was anything to gain.
+func (l *live) renewHead(c *compaction) bool {
+	said := false
+	for _, e := range l.chat.Entries {
+		notes := slices.DeleteFunc(slices.Clone(e.Notes), func(n turn.Note) bool { return n.Kind == turn.NotePin || n.Kind == turn.NoteUnpin })
+		if len(notes) < len(e.Notes) {
+			e.SetNotes(notes)
+			said = true
+		}
+	}
+	if !said && slices.Equal(l.Pins, c.pins) {
+		return false
+	}
+	l.Pins = slices.Clone(c.pins)
+	l.touch(0)
+	l.keep, l.Sent = 0, 0
+	c.cut = 0
+	c.shrunk++
+	l.notes = append(l.notes, "the head was written anew: what was said of pins since had no room")
+	return true
+}
+
+// nameHead names the part of the head that leaves no room, where the head is what takes it.
+func (e *BudgetError) nameHead(l *live, limit int) {
+	head, largest, floor := 0, 0, ""
+	for _, p := range l.counted.Parts() {
+		switch p.Category {
+		case receipt.System, receipt.Tools, receipt.Pins:
+			head += p.Tokens
+			if p.Tokens > largest {
+				largest, floor = p.Tokens, p.Category.String()
+			}
+		}
+	}
+	if head > limit*3/4 {
+		e.Floor, e.ID = floor, ""
+	}
+}
+
+// squeeze plans and applies until the prompt fits, in several passes.
+func (s *Session) squeeze(ctx context.Context, l *live, c *compaction) error {
 	target := c.target
 	shrunk := 0
 	for round := 0; round < rounds+shrunk; round++ {

@@ -101,7 +101,8 @@ func (e *PendingError) Is(target error) bool { return target == ErrPending }
 type BudgetError struct {
 	// Floor names what does not give way, such as "pins"; ID is the episode or pin that stands for it, "" if it is several.
 	Floor, ID string
-	// Need is the least size in tokens that the prompt can have, Have what the window leaves for it.
+	// Need is the least size in tokens that a prompt could be planned with, Have what the window leaves for it. Sizes of stubs and notes are
+	// estimates, so that a little less than Need may do.
 	Need, Have int
 }
 

@@ -63,6 +63,8 @@ type prompt struct {
 	// class is the floor class of each item, scores its value in hundredths.
 	class, scores []int
 	atoms, groups []span
+	// tight lets trims go below MinTrim, down to the pointer alone.
+	tight bool
 }
 
 // prepare sorts out what belongs together and what is protected.

@@ -2,7 +2,8 @@ package evict
 
 import "sort"
 
-// MinTrim is the least size in tokens to which an episode is trimmed: a few words of head and tail, and the pointer to the whole.
+// MinTrim is the least size in tokens to which an episode is trimmed as long as that lets the prompt fit: a few words of head and tail, and
+// the pointer to the whole. Where it does not, the pointer alone is left ([Item.LeastTokens]).
 const MinTrim = 96
 
 // trim plans for a prompt that does not fit although everything outside the last floors has gone. The newest atom, the newest user turn and the task root give way
@@ -16,16 +17,18 @@ func (p *prompt) trim(target int) (Plan, error) {
 	}
 	a := attempt{first: true, allowed: FloorTaskRoot, goal: p.in.Limit, limit: p.in.Limit, target: target}
 	var o *outcome
-	for floor := FloorNewestAtom; floor <= FloorTaskRoot; floor++ {
-		for _, archive := range []bool{false, true} {
-			next := p.outcome(moves, taken)
-			if archive && !p.archiveNewest(next) {
-				continue
-			}
-			o = next
-			p.shorten(o, floor)
-			if p.after(o) <= p.in.Limit {
-				return p.plan(o, a), nil
+	for _, p.tight = range []bool{false, true} {
+		for floor := FloorNewestAtom; floor <= FloorTaskRoot; floor++ {
+			for _, archive := range []bool{false, true} {
+				next := p.outcome(moves, taken)
+				if archive && !p.archiveNewest(next) {
+					continue
+				}
+				o = next
+				p.shorten(o, floor)
+				if p.after(o) <= p.in.Limit {
+					return p.plan(o, a), nil
+				}
 			}
 		}
 	}
@@ -53,20 +56,29 @@ func (p *prompt) shorten(o *outcome, floor int) {
 }
 
 // leastTrim returns the size below which an item is not trimmed.
-func (p *prompt) leastTrim(i int) int { return max(p.in.Items[i].LeastTokens, MinTrim) }
+func (p *prompt) leastTrim(i int) int {
+	if least := p.in.Items[i].LeastTokens; least >= MinTrim || p.tight && least > 0 {
+		return least
+	}
+	return MinTrim
+}
 
-// level returns the size to which the longest of the items are cut so that all together take at most room, at least [MinTrim]. Those that cannot
+// level returns the size to which the longest of the items are cut so that all together take at most room, at least [MinTrim] unless nothing else helps. Those that cannot
 // be cut so far stay longer, at the expense of the others.
 func (p *prompt) level(at []int, sizes []int, room int) int {
-	longest := MinTrim
+	shortest := MinTrim
+	if p.tight {
+		shortest = 1
+	}
+	longest := shortest
 	for _, i := range at {
 		longest = max(longest, sizes[i])
 	}
-	// The first size above MinTrim with which they take too much, less one.
-	return MinTrim + max(sort.Search(longest-MinTrim+1, func(k int) bool {
+	// The first size above the shortest with which they take too much, less one.
+	return shortest + max(sort.Search(longest-shortest+1, func(k int) bool {
 		n := 0
 		for _, i := range at {
-			n += min(sizes[i], max(MinTrim+k, p.leastTrim(i)))
+			n += min(sizes[i], max(shortest+k, p.leastTrim(i)))
 		}
 		return n > room
 	})-1, 0)

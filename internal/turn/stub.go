@@ -72,6 +72,9 @@ func referenced(id string, s Source) string {
 
 func block(kind, body string) string { return strings.TrimPrefix(frame.Note(kind, body), "\n\n") }
 
+// String returns the note as it is rendered, in its frame.
+func (n Note) String() string { return noteText(n) }
+
 func noteText(n Note) string {
 	switch n.Kind {
 	case NoteUnpin:
