@@ -21,7 +21,7 @@ type FactFilter struct {
 	FilePath string
 	// Episode is the tool episode that the fact was last read in.
 	Episode EpisodeID
-	// Limit bounds the number of rows; 0 is no bound.
+	// Limit bounds the number of rows; 0 and less is no bound.
 	Limit int
 }
 

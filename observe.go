@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 
 	"sakur4/boundary"
 	"sakur4/evict"
@@ -23,13 +24,13 @@ type storedReceipt struct {
 // Observe enters what the server measured for a prompt, and returns the prompt's receipt with prediction and measurement side by side.
 // What was predicted wrongly corrects the model of the server's cache. A second call for the same prompt returns the same receipt and changes nothing.
 //
-// The error is [ErrNotFound] where the session has no such window.
+// The error is [ErrNotFound] where the session has no such window, and a [*TurnError] where a number of u is negative or none.
 func (s *Session) Observe(ctx context.Context, u Usage) (receipt.Receipt, error) {
 	if err := s.e.check(ctx); err != nil {
 		return receipt.Receipt{}, err
 	}
-	if u.PromptTokens < 0 || u.CompletionTokens < 0 || (u.CachedTokens != nil && *u.CachedTokens < 0) {
-		return receipt.Receipt{}, &TurnError{Field: "Usage", Msg: "counts are not negative"}
+	if err := u.validate(); err != nil {
+		return receipt.Receipt{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,27 +41,34 @@ func (s *Session) Observe(ctx context.Context, u Usage) (receipt.Receipt, error)
 	if stored.Usage != nil {
 		return stored.Receipt, nil
 	}
-	r := stored.Receipt
-	u.Window = WindowID(r.ID)
-	stored.Usage = &u
+	u.Window = WindowID(stored.Receipt.ID)
 	l := s.live
 	if l != nil && l.Window != u.Window {
 		l = nil // a measurement of an older prompt says nothing of what the slot holds now
 	}
-	s.measured(&r, u, l)
-	stored.Receipt = r
-	body, err := json.Marshal(stored)
-	if err != nil {
-		return receipt.Receipt{}, fmt.Errorf("sakur4: receipt: %w", err)
-	}
+	// Another process may measure the same prompt: the first to write it is the one that counts.
+	var r receipt.Receipt
 	err = s.e.st.Write(ctx, func(tx *store.Tx) error {
-		old, err := tx.Receipt(s.e.project, s.id, r.ID)
+		row, err := tx.Receipt(s.e.project, s.id, string(u.Window))
 		if err != nil {
 			return err
 		}
-		return tx.PutReceipt(s.e.project, s.id, store.ReceiptRow{WindowID: r.ID, Turn: r.Turn, Body: string(body), Observed: true, Created: old.Created})
+		st, err := decodeReceipt(row)
+		if err != nil {
+			return err
+		}
+		r = st.Receipt
+		if st.Usage != nil {
+			return errStop
+		}
+		s.measured(&r, u, l)
+		body, err := json.Marshal(storedReceipt{Receipt: r, Usage: &u})
+		if err != nil {
+			return fmt.Errorf("sakur4: receipt: %w", err)
+		}
+		return tx.PutReceipt(s.e.project, s.id, store.ReceiptRow{WindowID: r.ID, Turn: r.Turn, Body: string(body), Observed: true, Created: row.Created})
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, errStop) {
 		s.live = nil
 		return receipt.Receipt{}, wrap(err)
 	}
@@ -68,6 +76,24 @@ func (s *Session) Observe(ctx context.Context, u Usage) (receipt.Receipt, error)
 		l.window.Receipt = r
 	}
 	return r, nil
+}
+
+// validate refuses numbers that no server measures.
+func (u *Usage) validate() error {
+	bad := func(field, msg string) error { return &TurnError{Field: "Usage." + field, Msg: msg} }
+	switch {
+	case u.PromptTokens < 0:
+		return bad("PromptTokens", "a count is not negative")
+	case u.CompletionTokens < 0:
+		return bad("CompletionTokens", "a count is not negative")
+	case u.CachedTokens != nil && *u.CachedTokens < 0:
+		return bad("CachedTokens", "a count is not negative")
+	case u.CacheWriteTokens != nil && *u.CacheWriteTokens < 0:
+		return bad("CacheWriteTokens", "a count is not negative")
+	case !(u.PromptMillis >= 0 && u.PromptMillis <= math.MaxFloat64):
+		return bad("PromptMillis", "a time is a number and not negative")
+	}
+	return nil
 }
 
 // templateStart is how many tokens of a prompt any two prompts of one template share: their reuse says nothing of a session.

@@ -37,17 +37,18 @@ type EpisodeFilter struct {
 	ToolName string
 	// AfterSeq and BeforeSeq bound the place in the store, both exclusive.
 	AfterSeq, BeforeSeq int64
-	// Since and Until bound the time at which the turn happened, the first inclusive, the second exclusive.
+	// Since and Until bound the time at which the turn happened, the first inclusive, the second exclusive; any time is a bound.
 	Since, Until time.Time
 	// Tiers are the tiers to select.
 	Tiers []evict.Tier
 	// Newest yields the newest first.
 	Newest bool
-	// Limit bounds the number of episodes; 0 is no bound.
+	// Limit bounds the number of episodes; 0 and less is no bound.
 	Limit int
 }
 
 // Episodes yields recorded turns in the order of recording. An error ends the sequence.
+// As with every iterator of this package, [Engine.Close] must not be called from inside the loop.
 func (e *Engine) Episodes(ctx context.Context, f EpisodeFilter) iter.Seq2[Episode, error] {
 	return func(yield func(Episode, error) bool) {
 		if err := e.check(ctx); err != nil {

@@ -27,7 +27,7 @@ const (
 type Query struct {
 	// Text is what is looked for. A text without a word finds nothing.
 	Text string
-	// K is the most hits; 0 is 8. Budget bounds their tokens together, in whole hits; 0 is no bound.
+	// K is the most hits; 0 and less is 8, and more than 1,000 are not looked for. Budget bounds their tokens together, in whole hits; 0 and less is no bound.
 	K, Budget int
 	// Session limits the search to one session; "" is all of the project. Project names another project deliberately; "" is the engine's own.
 	Session, Project string
@@ -70,8 +70,12 @@ type Hit struct {
 	Reasons []string `json:"reasons"`
 }
 
-// defaultHits is Query.K by default.
-const defaultHits = 8
+const (
+	// defaultHits is Query.K by default.
+	defaultHits = 8
+	// maxHits is the most that one query may ask for.
+	maxHits = 1000
+)
 
 // Recall finds episodes, facts and interpretations by their words, also those that have left the window. It reads everything that was committed before it was called.
 func (e *Engine) Recall(ctx context.Context, q Query) (Hits, error) {
@@ -82,6 +86,7 @@ func (e *Engine) Recall(ctx context.Context, q Query) (Hits, error) {
 	if k <= 0 {
 		k = defaultHits
 	}
+	k = min(k, maxHits)
 	project := q.Project
 	if project == "" {
 		project = e.project

@@ -109,7 +109,7 @@ type Options struct {
 	Embedder Embedder
 	// Summarizer interprets episodes when the server is idle, see [Engine.Dream]; nil selects sentences of theirs instead.
 	Summarizer Summarizer
-	// EncryptionKey encrypts the store at rest; nil for none.
+	// EncryptionKey encrypts the store at rest. Not supported yet.
 	EncryptionKey []byte
 	// ReadOnly opens the store without writing to it.
 	ReadOnly bool
@@ -253,6 +253,9 @@ func (o *Options) validate() error {
 	if o.Embedder != nil {
 		errs = append(errs, fmt.Errorf("%w: Options.Embedder", ErrUnsupported))
 	}
+	if o.EncryptionKey != nil {
+		errs = append(errs, fmt.Errorf("%w: Options.EncryptionKey", ErrUnsupported))
+	}
 	if o.Policy != nil {
 		if err := o.Policy.Validate(); err != nil {
 			errs = append(errs, fmt.Errorf("sakur4: options: Policy: %w", err))
@@ -262,6 +265,7 @@ func (o *Options) validate() error {
 }
 
 // Close waits for what is under way, and closes the store. Further calls return [ErrClosed]. A second Close does nothing.
+// An iterator is under way until its loop ends: Close called from inside such a loop would wait for itself for ever.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	if e.closed {
@@ -396,7 +400,7 @@ func (e *Engine) policy(g boundary.Geometry) evict.Policy {
 func wrap(err error) error {
 	for _, m := range [...]struct{ from, to error }{
 		{store.ErrNotFound, ErrNotFound}, {store.ErrClosed, ErrClosed}, {store.ErrLocked, ErrLocked}, {store.ErrReadOnly, ErrReadOnly},
-		{store.ErrCorrupt, ErrCorrupt}, {store.ErrWrongKey, ErrWrongKey}, {store.ErrUnsupported, ErrUnsupported},
+		{store.ErrCorrupt, ErrCorrupt}, {store.ErrWrongKey, ErrWrongKey}, {store.ErrUnsupported, ErrUnsupported}, {store.ErrFull, ErrFull},
 	} {
 		if errors.Is(err, m.from) && !errors.Is(err, m.to) {
 			return &storeError{err: err, is: m.to}

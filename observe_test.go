@@ -1,0 +1,95 @@
+package sakur4_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sakur4"
+)
+
+// TestObserveTwiceFromTwoEngines: the first measurement of a prompt is the one that counts, whoever enters another.
+func TestObserveTwiceFromTwoEngines(t *testing.T) {
+	t.Parallel()
+	path := storePath(t)
+	d := newTrial(t, path, fixed(4096))
+	d.user("Go on.")
+	w := d.window()
+	other := openEngine(t, path, fixed(4096)).Session(d.s.ID())
+	cached := [...]int{3, 7}
+	got := make(chan any, len(cached))
+	for i, s := range []*sakur4.Session{d.s, other} {
+		go func() {
+			r, err := s.Observe(t.Context(), sakur4.Usage{Window: w.ID, PromptTokens: 100 + i, CachedTokens: &cached[i]})
+			if err != nil {
+				got <- err
+				return
+			}
+			got <- r
+		}()
+	}
+	first, second := <-got, <-got
+	if diff := cmp.Diff(first, second); diff != "" {
+		t.Errorf("Observe of one prompt from two engines gives two receipts (-first +second):\n%s", diff)
+	}
+	r, err := d.s.Receipt(t.Context())
+	if err != nil {
+		t.Fatalf("Receipt() = %v", err)
+	}
+	if diff := cmp.Diff(first, any(r)); diff != "" {
+		t.Errorf("the stored receipt is not the one that was returned (-returned +stored):\n%s", diff)
+	}
+}
+
+func TestObserveRefusesWhatNoServerMeasures(t *testing.T) {
+	t.Parallel()
+	d := newTrial(t, storePath(t), fixed(4096))
+	d.user("Go on.")
+	d.window()
+	less := -1
+	for name, u := range map[string]sakur4.Usage{
+		"PromptTokens":     {PromptTokens: -1},
+		"CompletionTokens": {CompletionTokens: -1},
+		"CachedTokens":     {CachedTokens: &less},
+		"CacheWriteTokens": {CacheWriteTokens: &less},
+		"a negative time":  {PromptMillis: -0.5},
+		"no number":        {PromptMillis: math.NaN()},
+		"without end":      {PromptMillis: math.Inf(1)},
+	} {
+		var bad *sakur4.TurnError
+		if _, err := d.s.Observe(t.Context(), u); !errors.As(err, &bad) {
+			t.Errorf("Observe(%s) = %v, want a *TurnError", name, err)
+		}
+	}
+	if r, err := d.s.Observe(t.Context(), sakur4.Usage{PromptTokens: 5, PromptMillis: 0.5}); err != nil || r.Cache.Millis != 0.5 {
+		t.Errorf("Observe() after refused ones = %+v, %v, want the measurement", r.Cache, err)
+	}
+}
+
+// TestRecallOfAnyNumberOfHits: a number that is too large, or none, is no reason to find nothing.
+func TestRecallOfAnyNumberOfHits(t *testing.T) {
+	t.Parallel()
+	d := newTrial(t, storePath(t), fixed(4096))
+	d.user("The lighthouse is at Kap Arkona.")
+	for _, k := range []int{math.MinInt, -1, 0, 1, 1 << 61, 1 << 62, math.MaxInt} {
+		hits, err := d.eng.Recall(t.Context(), sakur4.Query{Text: "lighthouse", K: k, Budget: min(k, 0)})
+		if err != nil || len(hits.Items) != 1 {
+			t.Errorf("Recall(K: %d) = %d hits, %v, want 1", k, len(hits.Items), err)
+		}
+	}
+}
+
+func TestOpenNeverIgnoresAKey(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{":memory:", storePath(t)} {
+		e, err := sakur4.Open(t.Context(), path, &sakur4.Options{Project: "p", EncryptionKey: []byte("secret")})
+		if !errors.Is(err, sakur4.ErrUnsupported) {
+			t.Errorf("Open(%q, EncryptionKey) = %v, want %v", path, err, sakur4.ErrUnsupported)
+		}
+		if err == nil {
+			_ = e.Close()
+		}
+	}
+}
