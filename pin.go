@@ -37,10 +37,7 @@ type Pin struct {
 	Created time.Time
 }
 
-// knownControls finds the control texts of well-known templates: a pin that holds one cannot stand verbatim in a prompt.
-var knownControls = turn.NewEscaper(turn.KnownControls)
-
-// Pin puts a text into every prompt of the project from the next [Session.Window] on. The same text twice is the same pin.
+// Pin puts a text into every prompt of the project from the next [Session.Window] on. The same text twice, of one kind, is the same pin.
 //
 // The error is [ErrInvalidPin] where the text cannot be rendered verbatim, and [ErrBudgetOverflow] where the pins would not leave half of the
 // window to the work; nothing is stored then.
@@ -60,11 +57,12 @@ func (s *Session) Pin(ctx context.Context, text string, kind PinKind) (PinID, er
 		return "", fmt.Errorf("%w: text is not valid UTF-8", ErrInvalidPin)
 	case strings.ContainsRune(text, 0):
 		return "", fmt.Errorf("%w: text holds a NUL", ErrInvalidPin)
-	case knownControls.Has(text):
-		return "", fmt.Errorf("%w: text holds control-token text of a chat template, which no prompt can carry verbatim", ErrInvalidPin)
 	}
 	_, profile, _ := s.e.server(ctx)
 	_, limit := s.e.window(profile)
+	if turn.NewEscaper(controls(profile.Template.ControlTexts)).Has(text) {
+		return "", fmt.Errorf("%w: text holds control-token text of a chat template, which no prompt can carry verbatim", ErrInvalidPin)
+	}
 	id := s.e.id("pin")
 	err := s.e.st.Write(ctx, func(tx *store.Tx) error {
 		pins, err := tx.Pins(s.e.project, false)

@@ -108,7 +108,7 @@ func (c *Chat) Add(rec *episode.Record, opt Options) *Entry {
 		opt.path = pathArgument(o.calls[rec.CallIndex].Arguments)
 		e.Group, e.Atom, e.CallIndex = o.entry.Group, o.entry.Seq, rec.CallIndex
 		e.CallIDs = []string{o.entry.CallIDs[rec.CallIndex]}
-		e.Source = source(rec, opt)
+		e.Source = c.source(rec, opt)
 		if prev := c.full[rec.Digest]; prev != nil && len(rec.Content) >= sameMin {
 			e.Form, e.Ref = Same, prev.Episode
 		} else if opt.Trim > 0 && len(rec.Content) > opt.Trim {
@@ -127,7 +127,7 @@ func (c *Chat) Add(rec *episode.Record, opt Options) *Entry {
 func (c *Chat) Retrim(e *Entry, rec *episode.Record, bytes int) {
 	e.Form, e.Head, e.Tail = Trimmed, bytes*2/3, bytes/3
 	if e.Source == (Source{}) {
-		e.Source = source(rec, Options{})
+		e.Source = c.source(rec, Options{})
 	}
 	delete(c.full, e.Digest)
 	e.Render(rec, c.esc)
@@ -164,7 +164,13 @@ func pathArgument(arguments string) string {
 	return ""
 }
 
-func source(rec *episode.Record, opt Options) Source {
+func (c *Chat) name(s string) string {
+	s, _ = c.esc.Escape(Sent(s))
+	return s
+}
+
+// source says of a result what its stubs will. Names come from models and tools, so they are made harmless like any recorded text.
+func (c *Chat) source(rec *episode.Record, opt Options) Source {
 	lines := 0
 	for i := range len(rec.Content) {
 		if rec.Content[i] == '\n' {
@@ -174,7 +180,7 @@ func source(rec *episode.Record, opt Options) Source {
 	if n := len(rec.Content); n > 0 && rec.Content[n-1] != '\n' {
 		lines++
 	}
-	return Source{Tool: rec.ToolName, Path: opt.path, Exit: opt.Exit, Bytes: len(rec.Content), Lines: lines, Tokens: rec.Tokens}
+	return Source{Tool: c.name(rec.ToolName), Path: c.name(opt.path), Exit: c.name(opt.Exit), Bytes: len(rec.Content), Lines: lines, Tokens: rec.Tokens}
 }
 
 func (c *Chat) push(e *Entry) {
@@ -273,10 +279,10 @@ func (c *Chat) late(rec *episode.Record, opt Options) Note {
 	text, _ := c.esc.Escape(Sent(rec.Content))
 	if most := opt.Trim / 4; most > 0 && len(text) > most {
 		head, tail := headTail(text, most*2/3, most/3)
-		text = head + trimmed(rec.Role, rec.ID, source(rec, opt), len(text)-len(head)-len(tail)) + tail
+		text = head + trimmed(rec.Role, rec.ID, c.source(rec, opt), len(text)-len(head)-len(tail)) + tail
 	}
 	return Note{ID: rec.ID, Kind: NoteLateResult, Text: text,
-		Ref: fmt.Sprintf("Result of an interrupted call of %s, recorded as %s:", oneLine(rec.ToolName), rec.ID)}
+		Ref: fmt.Sprintf("Result of an interrupted call of %s, recorded as %s:", oneLine(c.name(rec.ToolName)), rec.ID)}
 }
 
 // OpenCalls returns the ids, as the model gave them, of the calls that have no result and are not interrupted.
@@ -298,7 +304,7 @@ func (c *Chat) CloseOpen() {
 		o := c.open[0]
 		i := slices.Index(o.done, false)
 		e := &Entry{Kind: KindSynthetic, Form: Full, Episode: o.entry.Episode, Role: episode.Tool, Seq: o.entry.Seq, Atom: o.entry.Seq,
-			Group: o.entry.Group, CallIndex: i, CallIDs: []string{o.entry.CallIDs[i]}, Source: Source{Tool: o.calls[i].Name}}
+			Group: o.entry.Group, CallIndex: i, CallIDs: []string{o.entry.CallIDs[i]}, Source: Source{Tool: c.name(o.calls[i].Name)}}
 		e.Render(nil, c.esc)
 		c.answer(o, e)
 	}

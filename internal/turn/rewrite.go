@@ -66,7 +66,7 @@ func (c *Chat) Rewrite(cut int, changes map[string]Change, pure bool, records fu
 			return nil, fmt.Errorf("turn: change of %s: unknown form %q", e.Episode, ch.Form)
 		}
 		if n.Source == (Source{}) {
-			n.Source = source(rec, Options{})
+			n.Source = c.source(rec, Options{})
 		}
 		n.Render(rec, c.esc)
 		out.push(&n)

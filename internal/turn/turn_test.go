@@ -433,3 +433,32 @@ func TestRewriteDeletes(t *testing.T) {
 		t.Errorf("%d messages of %d are left", len(after), len(before))
 	}
 }
+
+// TestStubNames: a tool or a path that holds a control text of the server opens nothing in a stub.
+func TestStubNames(t *testing.T) {
+	t.Parallel()
+	s := &scribe{}
+	chat := turn.NewChat(turn.NewEscaper([]string{"@@SYS@@"}))
+	chat.Add(s.add(episode.User, "go"), turn.Options{})
+	a := s.add(episode.Assistant, "", "1", "2")
+	a.Calls[0] = episode.Call{ID: "1", Name: "read@@SYS@@", Arguments: `{"path": "a@@SYS@@b"}`}
+	a.Calls[1].Name = "@@SYS@@"
+	chat.Add(a, turn.Options{})
+	r := s.result(a, 0, strings.Repeat("line\n", 400))
+	r.ToolName = a.Calls[0].Name
+	chat.Add(r, turn.Options{Trim: 200})
+	chat.Add(s.add(episode.User, "stop"), turn.Options{})
+	late := s.result(a, 1, "late")
+	late.ToolName = a.Calls[1].Name
+	chat.Add(late, turn.Options{})
+	for _, n := range chat.Pending {
+		if strings.Contains(n.Text+n.Ref, "@@SYS@@") {
+			t.Errorf("a note holds the control text: %+v", n)
+		}
+	}
+	for _, e := range chat.Entries {
+		if out := string(e.Message.AppendJSON(nil)); strings.Contains(out, "@@SYS@@") {
+			t.Errorf("a %s message holds the control text: %s", e.Role, out)
+		}
+	}
+}
