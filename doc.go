@@ -24,6 +24,8 @@
 //   - Nothing recorded is changed or lost. Triggers in the database refuse it; eviction writes a tier and nothing else.
 //   - Pins are verbatim in every prompt of their project, or the call fails with [ErrBudgetOverflow].
 //   - Between two compactions a prompt only grows: the JSON bytes of its messages are the first messages of the next, also after a restart.
+//     The other places where it may change are named in the receipt: a fold that was closed, a head that the agent changed, and a pin that
+//     came after the newest message was sent.
 //   - Every prompt is a valid chat: each call with its one result, roles in a legal order, under strict chat templates too.
 //   - Window returns a prompt within budget from any state and without a model, or a [*BudgetError] that names what does not fit.
 //   - The categories of a receipt sum to the prompt's size, counted by the server's own tokenizer. What was predicted and what was measured
