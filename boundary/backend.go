@@ -8,7 +8,7 @@ import (
 // Backend is what the engine needs of an inference server: what it is, the exact prompt text of a chat, and the tokens of that text.
 // The agent sends its chat requests itself.
 //
-// Rare abilities are separate interfaces, found by assertion: [Spanner], [SlotSaver], [Idler], [Chatter].
+// Rare abilities are separate interfaces, found by assertion: [Spanner], [Refresher], [SlotSaver], [Idler], [Chatter].
 // An implementation must be safe for concurrent use.
 type Backend interface {
 	// Profile reports what is known of the server. What is not known is its zero value, never a guess.
@@ -24,6 +24,13 @@ type Spanner interface {
 	// TokenSpans returns the token ids of text, as [Backend.Tokens] does, and for each the byte offset in text at which it ends.
 	// The offsets never decrease; the last is len(text).
 	TokenSpans(ctx context.Context, text string) (ids []int32, ends []int, err error)
+}
+
+// Refresher is the optional ability to look at the server anew, for backends that keep their first profile. Others are asked for their profile again.
+type Refresher interface {
+	// Refresh returns the profile as it is now, and whether it changed since it was last asked for: the server may have been restarted with another
+	// context, template or model. It is called whenever a measurement gives reason to, up to once a prompt, so it should be cheap.
+	Refresh(ctx context.Context) (p Profile, changed bool, err error)
 }
 
 // SlotSaver is the optional ability to write a slot's cache to a file of the server and to read it back.

@@ -46,15 +46,17 @@ type Client struct {
 	base string
 	opts Options
 
-	// mu guards profile and known.
+	// mu guards profile, props and known.
 	mu      sync.Mutex
 	profile boundary.Profile
+	props   Props // that profile was made from
 	known   bool
 }
 
 var (
 	_ boundary.Backend   = (*Client)(nil)
 	_ boundary.Spanner   = (*Client)(nil)
+	_ boundary.Refresher = (*Client)(nil)
 	_ boundary.SlotSaver = (*Client)(nil)
 	_ boundary.Idler     = (*Client)(nil)
 	_ boundary.Chatter   = (*Client)(nil)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net"
 	"net/url"
 	"path/filepath"
@@ -69,25 +70,39 @@ func (c *Client) Profile(ctx context.Context) (boundary.Profile, error) {
 }
 
 // Refresh asks the server again and reports whether it changed since it was last asked: another build, model, context, tokenizer or template.
-// The first answer is no change. It is the only way in which a change is noticed.
+// The first answer is no change. It is the only way in which a change is noticed. It takes four short requests while the server names the
+// same build, model and template as before, and renders a few chats where it does not.
 func (c *Client) Refresh(ctx context.Context) (p boundary.Profile, changed bool, err error) {
-	p, err = c.probe(ctx)
+	props, err := c.Props(ctx)
+	if err != nil {
+		return boundary.Profile{}, false, err
+	}
+	c.mu.Lock()
+	var template *boundary.Template // known from before
+	if c.known && sameTemplate(c.props, props) {
+		kept := c.profile.Template
+		template = &kept
+	}
+	c.mu.Unlock()
+	p, err = c.probe(ctx, props, template)
 	if err != nil {
 		return boundary.Profile{}, false, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	changed = c.known && !reflect.DeepEqual(c.profile, p)
-	c.profile, c.known = p, true
+	c.profile, c.props, c.known = p, props, true
 	return p, changed, nil
 }
 
-func (c *Client) probe(ctx context.Context) (boundary.Profile, error) {
-	props, err := c.Props(ctx)
-	if err != nil {
-		return boundary.Profile{}, err
-	}
-	p := boundary.Profile{
+// sameTemplate reports whether two answers leave no doubt that chats are rendered as before.
+func sameTemplate(a, b Props) bool {
+	return a.ChatTemplate != "" && a.ChatTemplate == b.ChatTemplate && a.Build == b.Build && a.ModelPath == b.ModelPath && a.ModelName == b.ModelName &&
+		a.BOS == b.BOS && a.EOS == b.EOS && maps.Equal(a.Caps, b.Caps)
+}
+
+func (c *Client) probe(ctx context.Context, props Props, template *boundary.Template) (p boundary.Profile, err error) {
+	p = boundary.Profile{
 		Window: props.ContextTokens, Slots: props.Slots, Slot: c.opts.Slot, Name: "llama.cpp", Build: props.Build, Model: props.ModelName,
 	}
 	if p.Model == "" {
@@ -96,6 +111,10 @@ func (c *Client) probe(ctx context.Context) (boundary.Profile, error) {
 	p.Geometry, p.Rule = c.geometry(props)
 	if p.Tokenizer, err = c.tokenizerID(ctx); err != nil {
 		return boundary.Profile{}, err
+	}
+	if template != nil {
+		p.Template = *template
+		return p, nil
 	}
 	if p.Template, err = c.probeTemplate(ctx, props); err != nil {
 		return boundary.Profile{}, err

@@ -308,6 +308,60 @@ func TestProfileIsKeptUntilRefresh(t *testing.T) {
 	}
 }
 
+// TestRefreshNotices: a server that was restarted otherwise is another one, and its template is not probed again while it is the same.
+func TestRefreshNotices(t *testing.T) {
+	t.Parallel()
+	type server struct{ ctx, template, build, path, tokens string }
+	first := server{"8192", "A", "b1", "/m/a.gguf", "[1]"}
+	for _, tt := range []struct {
+		name    string
+		change  func(*server)
+		changed bool
+		probed  bool
+	}{
+		{"nothing", func(*server) {}, false, false},
+		{"context", func(s *server) { s.ctx = "2048" }, true, false},
+		{"template", func(s *server) { s.template = "B" }, true, true},
+		{"build", func(s *server) { s.build = "b2" }, true, true},
+		{"model", func(s *server) { s.path = "/m/b.gguf" }, true, true},
+		{"vocabulary", func(s *server) { s.tokens = "[2]" }, true, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			now := first
+			var rendered atomic.Int64
+			s := serve(t, map[string]http.HandlerFunc{
+				"/props": func(w http.ResponseWriter, r *http.Request) {
+					_, _ = fmt.Fprintf(w, `{"default_generation_settings":{"n_ctx":%s},"total_slots":1,"model_path":%q,"build_info":%q,"chat_template":%q}`,
+						now.ctx, now.path, now.build, now.template)
+				},
+				"/tokenize": func(w http.ResponseWriter, r *http.Request) { _, _ = fmt.Fprintf(w, `{"tokens":%s}`, now.tokens) },
+				"/apply-template": func(w http.ResponseWriter, r *http.Request) {
+					rendered.Add(1)
+					w.WriteHeader(http.StatusNotFound)
+				},
+			})
+			c := client(t, s.URL, nil)
+			before, err := c.Profile(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			rendered.Store(0)
+			tt.change(&now)
+			p, changed, err := c.Refresh(t.Context())
+			if err != nil || changed != tt.changed || (rendered.Load() > 0) != tt.probed {
+				t.Errorf("Refresh() = changed %t, %v, %d renders, want changed %t, probed %t", changed, err, rendered.Load(), tt.changed, tt.probed)
+			}
+			if !tt.probed && p.Template.Digest != before.Template.Digest {
+				t.Errorf("Refresh() has template %q, want %q", p.Template.Digest, before.Template.Digest)
+			}
+			if fmt.Sprint(p.Window) != now.ctx {
+				t.Errorf("Refresh() has a window of %d tokens, want %s", p.Window, now.ctx)
+			}
+		})
+	}
+}
+
 func TestProfileOfOtherServers(t *testing.T) {
 	t.Parallel()
 	if _, err := client(t, serve(t, nil).URL, nil).Profile(t.Context()); !errors.Is(err, boundary.ErrUnsupported) {
