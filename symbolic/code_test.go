@@ -81,3 +81,31 @@ func TestCodeSymbolsRefuse(t *testing.T) {
 		}
 	}
 }
+
+func TestCodeSymbolsOfEachLanguage(t *testing.T) {
+	t.Parallel()
+	for lang, c := range map[string]struct{ src, want string }{
+		"python":     {"class A(B):\n    def m(self): pass\n", "method :A.m = def m(self)"},
+		"py":         {"def f(x): return x\nX = 1\n", ""},
+		"javascript": {"export class A {}\nA.prototype.m = function (x) {};\n", "method :A.m = A.prototype.m = function (x)"},
+		"tsx":        {"type T = 1;\nconst V = () => <a>{b}</a>;\n", "function :V = const V = () =>"},
+		"rust":       {"struct S;\nimpl S { fn f(&self) {} }\n", "method :S::f = fn f(&self)"},
+		"java":       {"class A {\n  void f(int x) {}\n  void f(String x) {}\n}\n", "method :A.f(int) = void f(int x)"},
+		"c":          {"#define N 1\nint f(int x) { return x; }\n", "function :f = int f(int x)"},
+		"c++":        {"namespace n { int f(int x); }\n", "function :n::f(int) = int f(int x)"},
+	} {
+		facts, err := symbolic.Extract(symbolic.CodeSymbols(lang), evidence(t, "read_file", `{"path":"x"}`, c.src))
+		if err != nil || len(facts) == 0 {
+			t.Errorf("Extract(%s) = %v, %v", lang, facts, err)
+			continue
+		}
+		if got := pairs(facts); c.want != "" && got[1] != c.want {
+			t.Errorf("Extract(%s) = %q, want %q second", lang, got, c.want)
+		}
+		for _, f := range facts {
+			if _, err := symbolic.Rederive(f.Row(), evidence(t, "read_file", `{"path":"x"}`, c.src)); err != nil {
+				t.Errorf("Rederive(%s) = %v", f, err)
+			}
+		}
+	}
+}

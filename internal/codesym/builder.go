@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"sakur4/internal/digest"
 )
@@ -134,6 +135,9 @@ func (b *builder) finish() File {
 	return f
 }
 
+// maxScope bounds the scopes in a qualified name. Deep nesting would otherwise write names whose total length grows with the square of the text.
+const maxScope = 600
+
 // qualified returns the name with its scopes. It never holds on to the source.
 func (b *builder) qualified(d *decl, symbols []Symbol) string {
 	scope, parent := d.scope, d.parent
@@ -145,6 +149,13 @@ func (b *builder) qualified(d *decl, symbols []Symbol) string {
 		scope = "" // what is imported is known elsewhere by its own name
 	case scope == "" && parent >= 0:
 		scope = symbols[parent].Qualified
+	}
+	if len(scope) > maxScope {
+		n := maxScope
+		for n > 0 && !utf8.RuneStart(scope[n]) {
+			n--
+		}
+		scope = scope[:n] + "…"
 	}
 	if scope == "" && d.prefixName == "" && d.suffix == "" {
 		return strings.Clone(d.name)

@@ -182,6 +182,11 @@ func TestHostile(t *testing.T) {
 				if err != nil {
 					t.Fatalf("Parse = %v", err)
 				}
+				for _, s := range f.Symbols {
+					if len(s.Qualified) > len(s.Name)+700 {
+						t.Fatalf("%s %s has a qualified name of %d bytes", s.Kind, s.Name, len(s.Qualified))
+					}
+				}
 				if len(f.Symbols) < 5000 {
 					if err := check(f, src); err != nil {
 						t.Error(err)

@@ -4,8 +4,14 @@ import "strings"
 
 var ecmaReserved = set("break case catch class const continue debugger default delete do else enum export extends false finally for function if import in instanceof new null return super switch this throw true try typeof var void while with")
 
-// ecmaOperand are the words after which an operand follows, so that a slash begins a regular expression.
-var ecmaOperand = set("return typeof instanceof in of new delete void throw case do else yield await extends default")
+// ecmaOperand reports whether an operand follows the word, so that a slash begins a regular expression.
+func ecmaOperand(word string) bool {
+	switch word {
+	case "return", "typeof", "instanceof", "in", "of", "new", "delete", "void", "throw", "case", "do", "else", "yield", "await", "extends", "default":
+		return true
+	}
+	return false
+}
 
 // ecmaMode is what the lexer of JavaScript is in.
 type ecmaMode uint8
@@ -69,7 +75,7 @@ func ecmaIdentEnd(src string, i int) int {
 
 func (l *ecmaLexer) run() {
 	src := l.src
-	l.toks, l.comments = make([]tok, 0, len(src)/4), nil
+	l.toks, l.comments = make([]tok, 0, len(src)/3), nil
 	l.first, l.regexp = true, true
 	i := 0
 	if strings.HasPrefix(src, "#!") {
@@ -97,7 +103,7 @@ func (l *ecmaLexer) run() {
 			i, l.regexp = end, false
 		case classes[c]&classIdent != 0 || c == '$' || c == '#' && i+1 < len(src) && classes[src[i+1]]&classIdent != 0:
 			end := ecmaIdentEnd(src, i+1)
-			l.regexp = ecmaOperand[src[i:end]] && (len(l.toks) == 0 || l.toks[len(l.toks)-1].c != '.')
+			l.regexp = ecmaOperand(src[i:end]) && (len(l.toks) == 0 || l.toks[len(l.toks)-1].c != '.')
 			l.push(i, end, tokenIdent, 0)
 			i = end
 		case c == '"' || c == '\'':

@@ -38,7 +38,7 @@ func (b *builder) lexGo() {
 		case classes[c]&classIdent != 0:
 			end := identEnd(src, i)
 			push(i, end, tokenIdent)
-			ends = !goOpen[src[i:end]]
+			ends = !goOpen(src[i:end])
 			i = end
 		case c == '"' || c == '\'':
 			end, ok := lineStringEnd(src, i)
@@ -85,8 +85,15 @@ func (b *builder) lexGo() {
 	lineBreak(len(src))
 }
 
-// goOpen are the keywords after which a line break ends nothing.
-var goOpen = set("case chan const default defer else for func go goto if import interface map package range select struct switch type var")
+// goOpen reports whether the word is a keyword after which a line break ends nothing.
+func goOpen(word string) bool {
+	switch word {
+	case "case", "chan", "const", "default", "defer", "else", "for", "func", "go", "goto", "if", "import", "interface", "map", "package", "range", "select",
+		"struct", "switch", "type", "var":
+		return true
+	}
+	return false
+}
 
 var goReserved = set("break case chan const continue default defer else fallthrough for func go goto if import interface map package range return select struct switch type var")
 
@@ -101,8 +108,13 @@ func set(s string) map[string]bool {
 
 // goOperator returns the length of the operator that begins at i.
 func goOperator(src string, i int) int {
-	for _, op := range [...]string{"<<=", ">>=", "&^=", "..."} {
-		if strings.HasPrefix(src[i:], op) {
+	switch src[i] {
+	case '(', ')', '[', ']', '{', '}', ',', ';':
+		return 1
+	}
+	if i+2 < len(src) {
+		switch src[i : i+3] {
+		case "<<=", ">>=", "&^=", "...":
 			return 3
 		}
 	}
