@@ -84,7 +84,8 @@ type storedTable struct {
 }
 
 // renderTables are what a rendering is read from.
-var renderTables = []string{"project", "session", "episodic_stream", "anchor_set", "render_state", "render_decision", "receipt", "eviction"}
+var renderTables = []string{"project", "session", "tokenizer", "episodic_stream", "anchor_set", "render_state", "render_decision", "receipt", "eviction_window",
+	"eviction"}
 
 func export(t *testing.T, path string, messages []string) storedSession {
 	t.Helper()

@@ -35,7 +35,7 @@ func TestRecordedRowsCannotBeChanged(t *testing.T) {
 	const columns = `(seq, episode_id, project_id, session_id, role, call_id, tool_name, call_episode, call_index, at, created, tokens, tokenizer,
   content_digest, calls, reasoning, content)`
 	row := func(seq, id string) string {
-		return columns + ` VALUES (` + seq + `, '` + id + `', 'p', 's', 'user', '', '', '', 0, 0, 0, 0, '', zeroblob(32), '', x'', x'')`
+		return columns + ` VALUES (` + seq + `, '` + id + `', 1, 1, 'user', '', '', 0, 0, 0, 0, 0, 1, zeroblob(32), '', x'', x'')`
 	}
 	const allowed = "eviction_tier superseded_by droppable fold_id"
 	var statements []string

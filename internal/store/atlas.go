@@ -187,7 +187,7 @@ func (tx *Tx) anchorHash(project, kind, id string) (hash string, err error) {
 	case episode.FactAnchor:
 		sql = `SELECT ast_hash FROM symbolic_fact WHERE fact_id = ? AND project_id = ?`
 	case episode.EpisodeAnchor:
-		sql = `SELECT lower(hex(content_digest)) FROM episodic_stream WHERE episode_id = ? AND project_id = ?`
+		sql = `SELECT lower(hex(e.content_digest)) FROM episodic_stream e WHERE e.episode_id = ? AND ` + ofProject
 	default:
 		return "", fmt.Errorf("unknown anchor type %q", kind)
 	}

@@ -18,8 +18,17 @@ import (
 	"sakur4/internal/episode"
 )
 
-const episodeColumns = `seq, episode_id, project_id, session_id, role, eviction_tier, superseded_by, droppable, fold_id,
-  call_id, tool_name, call_episode, call_index, at, created, tokens, tokenizer, content_digest, calls, reasoning, content`
+// episodeColumns reads an episode from episodic_stream e, with the names behind the numbers.
+const episodeColumns = `e.seq, e.episode_id, (SELECT project_id FROM project WHERE num = e.project_id), (SELECT session_id FROM session WHERE num = e.session_id),
+  e.role, e.eviction_tier, e.superseded_by, e.droppable, e.fold_id, e.call_id, e.tool_name,
+  CASE e.call_episode WHEN 0 THEN '' ELSE (SELECT c.episode_id FROM episodic_stream c WHERE c.seq = e.call_episode) END,
+  e.call_index, e.at, e.created, e.tokens, (SELECT name FROM tokenizer WHERE num = e.tokenizer), e.content_digest, e.calls, e.reasoning, e.content`
+
+// What selects the episodes of a project and of a session in episodic_stream e. The first takes the project's id, the second also the session's.
+const (
+	ofProject = `e.project_id = (SELECT num FROM project WHERE project_id = ?)`
+	ofSession = `e.session_id = (SELECT num FROM session WHERE project_id = ? AND session_id = ?)`
+)
 
 func scanEpisode(s *sqlite3.Stmt) (episode.Record, error) {
 	e := episode.Record{
@@ -36,7 +45,7 @@ func scanEpisode(s *sqlite3.Stmt) (episode.Record, error) {
 		CallEpisode:  s.ColumnText(11),
 		CallIndex:    s.ColumnInt(12),
 		At:           decodeTime(s.ColumnInt64(13)),
-		Created:      decodeTime(s.ColumnInt64(14)),
+		Created:      decodeCreated(s.ColumnInt64(13), s.ColumnInt64(14)),
 		Tokens:       s.ColumnInt(15),
 		Tokenizer:    s.ColumnText(16),
 		Reasoning:    string(s.ColumnRawBlob(19)),
@@ -57,17 +66,17 @@ func scanEpisode(s *sqlite3.Stmt) (episode.Record, error) {
 func (r *Reader) Episode(project, id string) (episode.Record, error) {
 	return one(r, "episode "+id, `
 SELECT `+episodeColumns+`
-FROM episodic_stream
-WHERE episode_id = ? AND project_id = ?`, []any{id, project}, scanEpisode)
+FROM episodic_stream e
+WHERE e.episode_id = ? AND `+ofProject, []any{id, project}, scanEpisode)
 }
 
 // SessionEpisodes streams the session's episodes after a position, in ascending order.
 func (r *Reader) SessionEpisodes(project, session string, afterSeq int64) iter.Seq2[episode.Record, error] {
 	return rows(r, "episodes of session "+session, `
 SELECT `+episodeColumns+`
-FROM episodic_stream
-WHERE project_id = ? AND session_id = ? AND seq > ?
-ORDER BY seq`, []any{project, session, afterSeq}, scanEpisode)
+FROM episodic_stream e
+WHERE `+ofSession+` AND e.seq > ?
+ORDER BY e.seq`, []any{project, session, afterSeq}, scanEpisode)
 }
 
 // EpisodeFilter selects episodes of one project. A zero field selects everything.
@@ -92,50 +101,51 @@ type EpisodeFilter struct {
 // Episodes streams the episodes that the filter selects, in the order of their positions.
 func (r *Reader) Episodes(f EpisodeFilter) iter.Seq2[episode.Record, error] {
 	var q query
-	q.where("project_id = ?", f.Project)
-	if f.Session != "" {
-		q.where("session_id = ?", f.Session)
+	if f.Session == "" {
+		q.where(ofProject, f.Project)
+	} else {
+		q.where(ofSession, f.Project, f.Session)
 	}
 	if f.Role != "" {
-		q.where("role = ?", string(f.Role))
+		q.where("e.role = ?", string(f.Role))
 	}
 	if f.ToolName != "" {
-		q.where("tool_name = ?", f.ToolName)
+		q.where("e.tool_name = ?", f.ToolName)
 	}
 	if f.AfterSeq > 0 {
-		q.where("seq > ?", f.AfterSeq)
+		q.where("e.seq > ?", f.AfterSeq)
 	}
 	if f.BeforeSeq > 0 {
-		q.where("seq < ?", f.BeforeSeq)
+		q.where("e.seq < ?", f.BeforeSeq)
 	}
 	if !f.Since.IsZero() {
-		q.where("at >= ?", f.Since)
+		q.where("e.at >= ?", f.Since)
 	}
 	if !f.Until.IsZero() {
-		q.where("at < ?", f.Until)
+		q.where("e.at < ?", f.Until)
 	}
 	if len(f.Tiers) > 0 {
 		list := make([]any, len(f.Tiers))
 		for i, t := range f.Tiers {
 			list[i] = t
 		}
-		q.in("eviction_tier", list)
+		q.in("e.eviction_tier", list)
 	}
 	if f.IDs != nil {
 		list := make([]any, len(f.IDs))
 		for i, id := range f.IDs {
 			list[i] = id
 		}
-		q.in("episode_id", list)
+		q.in("e.episode_id", list)
 	}
 	if f.Fold != "" {
-		q.where("fold_id = ?", f.Fold)
+		q.where("e.fold_id = ?", f.Fold)
 	}
-	order := "\nORDER BY seq"
+	order := "\nORDER BY e.seq"
 	if f.Desc {
 		order += " DESC"
 	}
-	return rows(r, "episodes", "SELECT "+episodeColumns+"\nFROM episodic_stream"+q.clause()+order+limit(f.Limit), q.args, scanEpisode)
+	return rows(r, "episodes", "SELECT "+episodeColumns+"\nFROM episodic_stream e"+q.clause()+order+limit(f.Limit), q.args, scanEpisode)
 }
 
 // query gathers the conditions of a WHERE clause.
@@ -168,9 +178,9 @@ func limit(n int) string {
 // LastSeq returns the position of the session's newest episode, 0 when it has none.
 func (r *Reader) LastSeq(project, session string) (seq int64, err error) {
 	err = r.each("last position of session "+session, `
-SELECT coalesce(max(seq), 0)
-FROM episodic_stream
-WHERE project_id = ? AND session_id = ?`, []any{project, session}, func(s *sqlite3.Stmt) error {
+SELECT coalesce(max(e.seq), 0)
+FROM episodic_stream e
+WHERE `+ofSession, []any{project, session}, func(s *sqlite3.Stmt) error {
 		seq = s.ColumnInt64(0)
 		return nil
 	})
@@ -178,7 +188,8 @@ WHERE project_id = ? AND session_id = ?`, []any{project, session}, func(s *sqlit
 }
 
 // AppendEpisode records an episode of an existing session and sets its Seq, its Digest, and where they are zero its Created and Tier.
-// It fails with [ErrExists] when the id is taken and with [ErrNotFound] when the session was never ensured.
+// It fails with [ErrExists] when the id is taken and with [ErrNotFound] when the session was never ensured or CallEpisode is not an episode of the
+// project.
 func (tx *Tx) AppendEpisode(e *episode.Record) error {
 	what := "append episode " + e.ID
 	if !e.Role.Valid() {
@@ -207,17 +218,34 @@ func (tx *Tx) AppendEpisode(e *episode.Record) error {
 	if created.IsZero() {
 		created = decodeTime(tx.store.cfg.Now().UnixNano())
 	}
+	projectNum, sessionNum, err := tx.numbers(what, e.Project, e.Session)
+	if err != nil {
+		return err
+	}
+	tokenizer, err := tx.tokenizer(what, e.Tokenizer)
+	if err != nil {
+		return err
+	}
+	at, recorded, err := encodeCreated(e.At, created)
+	if err != nil {
+		return fail(tx.ctx, err, "%s", what)
+	}
+	var call int64
+	if e.CallEpisode != "" {
+		if call, err = tx.seqOf(what, e.Project, e.CallEpisode); err != nil {
+			return err
+		}
+	}
 	_, err = tx.exec(what, `
-INSERT INTO episodic_stream (`+episodeColumns+`)
+INSERT INTO episodic_stream (seq, episode_id, project_id, session_id, role, eviction_tier, superseded_by, droppable, fold_id, call_id, tool_name,
+  call_episode, call_index, at, created, tokens, tokenizer, content_digest, calls, reasoning, content)
 VALUES (?, ?, ?, ?, ?, 'live', '', 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		seq, e.ID, e.Project, e.Session, string(e.Role), e.Fold,
-		e.CallID, e.ToolName, e.CallEpisode, e.CallIndex, e.At, created, e.Tokens, e.Tokenizer, e.Digest[:],
+		seq, e.ID, projectNum, sessionNum, string(e.Role), e.Fold,
+		e.CallID, e.ToolName, call, e.CallIndex, at, recorded, e.Tokens, tokenizer, e.Digest[:],
 		calls, blob(e.Reasoning), blob(e.Content))
 	switch {
 	case errors.Is(err, sqlite3.CONSTRAINT_TRIGGER), errors.Is(err, sqlite3.CONSTRAINT_UNIQUE):
 		return fail(tx.ctx, ErrExists, "%s", what)
-	case errors.Is(err, sqlite3.CONSTRAINT_FOREIGNKEY):
-		return fail(tx.ctx, fmt.Errorf("session %q of project %q: %w", e.Session, e.Project, ErrNotFound), "%s", what)
 	case err != nil:
 		return err
 	}
@@ -232,13 +260,13 @@ func (tx *Tx) MarkSuperseded(project, id, by string) error {
 	if id == by {
 		return fail(tx.ctx, errors.New("an episode does not replace itself"), "%s", what)
 	}
-	if err := tx.mustHaveEpisode(what, project, by); err != nil {
+	if _, err := tx.seqOf(what, project, by); err != nil {
 		return err
 	}
 	n, err := tx.exec(what, `
-UPDATE episodic_stream
+UPDATE episodic_stream AS e
 SET superseded_by = ?, droppable = 1
-WHERE episode_id = ? AND project_id = ?`, by, id, project)
+WHERE e.episode_id = ? AND `+ofProject, by, id, project)
 	if err != nil {
 		return err
 	}
@@ -248,36 +276,80 @@ WHERE episode_id = ? AND project_id = ?`, by, id, project)
 	return tx.PutEdges([]EdgeRow{{Project: project, From: by, To: id, Kind: "supersedes"}})
 }
 
-func (tx *Tx) mustHaveEpisode(what, project, id string) error {
-	found := false
-	err := tx.each(what, `SELECT 1 FROM episodic_stream WHERE episode_id = ? AND project_id = ?`, []any{id, project}, func(*sqlite3.Stmt) error {
-		found = true
+// seqOf returns the position of an episode of the project, or [ErrNotFound].
+func (tx *Tx) seqOf(what, project, id string) (seq int64, err error) {
+	err = tx.each(what, `SELECT e.seq FROM episodic_stream e WHERE e.episode_id = ? AND `+ofProject, []any{id, project}, func(s *sqlite3.Stmt) error {
+		seq = s.ColumnInt64(0)
 		return nil
 	})
-	if err == nil && !found {
+	if err == nil && seq == 0 {
 		err = fail(tx.ctx, fmt.Errorf("episode %s: %w", id, ErrNotFound), "%s", what)
 	}
-	return err
+	return seq, err
+}
+
+// encodeCreated returns the columns at and created: mostly a turn is recorded when it happens, and the difference takes no room.
+func encodeCreated(at, created time.Time) (a, c int64, err error) {
+	if a, err = encodeTime(at); err != nil {
+		return 0, 0, err
+	}
+	if c, err = encodeTime(created); err != nil || a == noTime {
+		return a, c, err
+	}
+	return a, c - a, nil // may wrap around, as the sum does
+}
+
+// decodeCreated returns when an episode was recorded.
+func decodeCreated(at, created int64) time.Time {
+	if at != noTime {
+		created += at
+	}
+	return decodeTime(created)
+}
+
+// tokenizer returns the number of a tokenizer's name.
+func (tx *Tx) tokenizer(what, name string) (num int64, err error) {
+	const sql = `SELECT num FROM tokenizer WHERE name = ?`
+	num, found, err := tx.conn.number(sql, name)
+	if err == nil && !found {
+		if _, err = tx.exec(what, `INSERT INTO tokenizer (name) VALUES (?)`, name); err == nil {
+			num, _, err = tx.conn.number(sql, name)
+		}
+	}
+	return num, fail(tx.ctx, err, "%s", what)
+}
+
+// numbers returns the numbers of a project and of its session, or [ErrNotFound].
+func (tx *Tx) numbers(what, project, session string) (projectNum, sessionNum int64, err error) {
+	err = tx.each(what, `
+SELECT p.num, s.num
+FROM project p
+JOIN session s ON s.project_id = p.project_id
+WHERE s.project_id = ? AND s.session_id = ?`, []any{project, session}, func(s *sqlite3.Stmt) error {
+		projectNum, sessionNum = s.ColumnInt64(0), s.ColumnInt64(1)
+		return nil
+	})
+	if err == nil && sessionNum == 0 {
+		err = fail(tx.ctx, fmt.Errorf("session %q of project %q: %w", session, project, ErrNotFound), "%s", what)
+	}
+	return projectNum, sessionNum, err
 }
 
 // SetDroppable says that nothing would be missed if the episode were dropped.
 func (tx *Tx) SetDroppable(project, id string, droppable bool) error {
 	n, err := tx.exec("set droppable", `
-UPDATE episodic_stream
+UPDATE episodic_stream AS e
 SET droppable = ?
-WHERE episode_id = ? AND project_id = ?`, droppable, id, project)
+WHERE e.episode_id = ? AND `+ofProject, droppable, id, project)
 	if err == nil && n == 0 {
 		err = fail(tx.ctx, ErrNotFound, "set droppable of %s", id)
 	}
 	return err
 }
 
-// storedCall is the JSON form of a call. A field that is not valid UTF-8 is kept as base64, because JSON cannot hold it.
-type storedCall struct {
-	ID        storedText `json:"id"`
-	Name      storedText `json:"name"`
-	Arguments storedText `json:"arguments"`
-}
+// storedCall is the JSON form of a call: its id, its name and its arguments. A field that is not valid UTF-8 is kept as base64, because JSON
+// cannot hold it.
+type storedCall [3]storedText
 
 type storedText string
 
@@ -314,7 +386,7 @@ func encodeCalls(calls []episode.Call) (string, error) {
 	}
 	list := make([]storedCall, len(calls))
 	for i, c := range calls {
-		list[i] = storedCall{ID: storedText(c.ID), Name: storedText(c.Name), Arguments: storedText(c.Arguments)}
+		list[i] = storedCall{storedText(c.ID), storedText(c.Name), storedText(c.Arguments)}
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -335,7 +407,7 @@ func decodeCalls(b []byte) ([]episode.Call, error) {
 	}
 	calls := make([]episode.Call, len(list))
 	for i, c := range list {
-		calls[i] = episode.Call{ID: string(c.ID), Name: string(c.Name), Arguments: string(c.Arguments)}
+		calls[i] = episode.Call{ID: string(c[0]), Name: string(c[1]), Arguments: string(c[2])}
 	}
 	return calls, nil
 }

@@ -32,9 +32,9 @@ func TestEpisodesComeBackByteForByte(t *testing.T) {
 	}
 	records := []episode.Record{
 		{ID: "ep_empty", Role: episode.Assistant},
+		{ID: "ep_calls", Role: episode.Assistant, Calls: []episode.Call{{}, {ID: odd, Name: odd, Arguments: odd}, {ID: "call_0", Name: "read", Arguments: `{"a":"<b>"}`}}},
 		{ID: "ep_odd", Role: episode.Tool, Content: odd, Reasoning: odd, CallID: odd, ToolName: odd, CallEpisode: "ep_calls", CallIndex: 3, Fold: "fold_1",
 			At: time.Date(1969, 7, 20, 20, 17, 40, 123456789, time.UTC), Tokens: 42, Tokenizer: "o200k_base"},
-		{ID: "ep_calls", Role: episode.Assistant, Calls: []episode.Call{{}, {ID: odd, Name: odd, Arguments: odd}, {ID: "call_0", Name: "read", Arguments: `{"a":"<b>"}`}}},
 		{ID: "ep_nul", Role: episode.User, Content: "\x00"},
 		{ID: "ep_large", Role: episode.Tool, Content: string(noise)},
 		{ID: "ep_large_text", Role: episode.Tool, Content: strings.Repeat("line of a log that is very long\n", 1<<20)},

@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -10,7 +11,8 @@ import (
 	"sakur4/evict"
 )
 
-// EvictionRow is one step of an episode on the ladder. Tokens is what the step reclaimed; a step back to live reclaims less than nothing.
+// EvictionRow is one step of an episode on the ladder. Seq counts the session's steps from 1. Tokens is what the step reclaimed; a step back to
+// live reclaims less than nothing. At is the time of the first of the steps that one transaction writes for a window.
 type EvictionRow struct {
 	Seq              int64
 	Episode          string
@@ -22,26 +24,34 @@ type EvictionRow struct {
 
 // Evictions streams the session's steps in the order in which they were written.
 func (r *Reader) Evictions(project, session string) iter.Seq2[EvictionRow, error] {
+	seq := int64(0)
 	return rows(r, "evictions of session "+session, `
-SELECT seq, episode_id, from_tier, to_tier, window_id, reason, tokens, at
-FROM eviction
-WHERE project_id = ? AND session_id = ?
-ORDER BY seq`, []any{project, session}, func(s *sqlite3.Stmt) (EvictionRow, error) {
+SELECT e.episode_id, x.from_tier, x.to_tier, w.window_id, x.reason, x.tokens, w.at
+FROM eviction_window w
+CROSS JOIN eviction x ON x.window_num = w.num
+JOIN episodic_stream e ON e.seq = x.episode_id
+WHERE w.session_id = (SELECT num FROM session WHERE project_id = ? AND session_id = ?)
+ORDER BY w.num, x.ord`, []any{project, session}, func(s *sqlite3.Stmt) (EvictionRow, error) {
+		seq++
 		row := EvictionRow{
-			Seq:      s.ColumnInt64(0),
-			Episode:  s.ColumnText(1),
-			WindowID: s.ColumnText(4),
-			Reason:   s.ColumnText(5),
-			Tokens:   s.ColumnInt(6),
-			At:       decodeTime(s.ColumnInt64(7)),
+			Seq:      seq,
+			Episode:  s.ColumnText(0),
+			From:     evict.Tier(s.ColumnInt(1)),
+			To:       evict.Tier(s.ColumnInt(2)),
+			WindowID: s.ColumnText(3),
+			Tokens:   s.ColumnInt(5),
+			At:       decodeTime(s.ColumnInt64(6)),
 		}
-		var err error
-		if row.From, err = evict.ParseTier(s.ColumnText(2)); err != nil {
-			return EvictionRow{}, err
-		}
-		row.To, err = evict.ParseTier(s.ColumnText(3))
-		return row, err
+		row.Reason = decodeReason(s.ColumnText(4), row.From, row.To, row.Tokens)
+		return row, nil
 	})
+}
+
+// evictionWindow is where the steps of a transaction go.
+type evictionWindow struct {
+	num, session int64
+	windowID     string
+	steps        int
 }
 
 // SetTier takes an episode one rung down the ladder, or from any rung back to live, and writes the step down. It refuses a skipped rung
@@ -52,21 +62,80 @@ func (tx *Tx) SetTier(project, session, id string, from, to evict.Tier, windowID
 		return fail(tx.ctx, fmt.Errorf("one rung down or back to live: %w", ErrRefused), "%s", what)
 	}
 	n, err := tx.exec(what, `
-UPDATE episodic_stream
+UPDATE episodic_stream AS e
 SET eviction_tier = ?
-WHERE episode_id = ? AND project_id = ? AND session_id = ? AND eviction_tier = ?`, to, id, project, session, from)
+WHERE e.episode_id = ? AND `+ofSession+` AND e.eviction_tier = ?`, to, id, project, session, from)
 	if err != nil {
 		return err
 	}
 	if n == 0 {
 		return fail(tx.ctx, fmt.Errorf("no such episode at %v: %w", from, ErrNotFound), "%s", what)
 	}
-	seq, err := tx.next(what, `SELECT coalesce(max(seq), 0) FROM eviction`)
+	if err := tx.useWindow(what, project, session, windowID); err != nil {
+		return err
+	}
+	tx.evictions.steps++
+	_, err = tx.exec(what, `
+INSERT INTO eviction (window_num, ord, episode_id, from_tier, to_tier, tokens, reason)
+VALUES (?, ?, (SELECT seq FROM episodic_stream WHERE episode_id = ?), ?, ?, ?, ?)`,
+		tx.evictions.num, tx.evictions.steps, id, int(from), int(to), tokens, encodeReason(reason, from, to, tokens))
+	return err
+}
+
+// useWindow makes a row for the steps of a window, unless the step before in this transaction was of the same one: the rows are in the order of
+// the steps.
+func (tx *Tx) useWindow(what, project, session, windowID string) error {
+	_, num, err := tx.numbers(what, project, session)
+	if err != nil || tx.evictions.num > 0 && tx.evictions.session == num && tx.evictions.windowID == windowID {
+		return err
+	}
+	next, err := tx.next(what, `SELECT coalesce(max(num), 0) FROM eviction_window`)
 	if err != nil {
 		return err
 	}
 	_, err = tx.exec(what, `
-INSERT INTO eviction (seq, project_id, session_id, episode_id, from_tier, to_tier, window_id, reason, tokens, at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, seq, project, session, id, from, to, windowID, reason, tokens, tx.store.cfg.Now())
+INSERT INTO eviction_window (num, session_id, window_id, at)
+VALUES (?, ?, ?, ?)`, next, num, windowID, tx.store.cfg.Now())
+	if err == nil {
+		tx.evictions = evictionWindow{num: next, session: num, windowID: windowID}
+	}
 	return err
+}
+
+// What stands for the parts of a reason that the columns of its row say. A reason that begins with one of them itself has asItIs in front.
+const asItIs, asUsual, andReclaimed = "\x00", "\x01", "\x02"
+
+func usualReason(from, to evict.Tier, tokens int) (beginning, end string) {
+	return fmt.Sprintf("tier %v → %v (value ", from, to), fmt.Sprintf(", %d tokens reclaimed)", tokens)
+}
+
+// encodeReason shortens a reason. Written out, the reasons would take more room than the rest of their rows.
+func encodeReason(reason string, from, to evict.Tier, tokens int) string {
+	beginning, end := usualReason(from, to, tokens)
+	middle, ok := strings.CutPrefix(reason, beginning)
+	switch {
+	case ok && strings.HasSuffix(middle, end):
+		return asUsual + strings.TrimSuffix(middle, end) + andReclaimed
+	case ok && !strings.HasSuffix(middle, andReclaimed):
+		return asUsual + middle
+	case strings.HasPrefix(reason, asItIs), strings.HasPrefix(reason, asUsual):
+		return asItIs + reason
+	}
+	return reason
+}
+
+// decodeReason is the inverse of encodeReason.
+func decodeReason(stored string, from, to evict.Tier, tokens int) string {
+	if reason, ok := strings.CutPrefix(stored, asItIs); ok {
+		return reason
+	}
+	middle, ok := strings.CutPrefix(stored, asUsual)
+	if !ok {
+		return stored
+	}
+	beginning, end := usualReason(from, to, tokens)
+	if before, ok := strings.CutSuffix(middle, andReclaimed); ok {
+		return beginning + before + end
+	}
+	return beginning + middle
 }

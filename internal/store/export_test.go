@@ -36,7 +36,7 @@ func Unindexed(s *Store) bool {
 	}
 	defer s.putReader(c)
 	for _, t := range tracks {
-		b, err := s.collect(c, t, "")
+		b, err := s.collect(c, t, 0)
 		if err != nil {
 			panic(err)
 		}

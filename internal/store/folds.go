@@ -76,9 +76,9 @@ WHERE fold_id = ? AND project_id = ? AND closed_seq = 0`, closed, summary, tx.st
 // SetFold marks an episode as part of a fold; "" takes it out.
 func (tx *Tx) SetFold(project, episode, fold string) error {
 	n, err := tx.exec("set fold of "+episode, `
-UPDATE episodic_stream
+UPDATE episodic_stream AS e
 SET fold_id = ?
-WHERE episode_id = ? AND project_id = ?`, fold, episode, project)
+WHERE e.episode_id = ? AND `+ofProject, fold, episode, project)
 	if err == nil && n == 0 {
 		err = fail(tx.ctx, ErrNotFound, "set fold of %s", episode)
 	}

@@ -32,7 +32,7 @@ const (
 type track struct {
 	name                string
 	docs, fts, postings string
-	// pending reads the rows after a position: position, row, project, name, calls, content, path, project's id, session, role.
+	// pending reads the rows after a position: position, row, project, name, calls, content, path, session, role.
 	pending string
 	// columns are what documents says of a document: its row, its length in terms, its session, whether it asks.
 	columns string
@@ -50,15 +50,14 @@ var episodeTrack = track{
 	columns:  "seq, terms, session_num, asks",
 	context:  true,
 	pending: `
-SELECT e.seq, e.seq, (SELECT p.num FROM project p WHERE p.project_id = e.project_id), e.tool_name, e.calls, e.content, '', e.project_id,
-  (SELECT s.num FROM session s WHERE s.project_id = e.project_id AND s.session_id = e.session_id), e.role
+SELECT e.seq, e.seq, e.project_id, e.tool_name, e.calls, e.content, '', e.session_id, e.role
 FROM episodic_stream e
 WHERE e.seq > ?
 ORDER BY e.seq`,
 	owner: `
-SELECT episode_id, seq, at, session_id, eviction_tier
-FROM episodic_stream
-WHERE seq = ? AND project_id = ?`,
+SELECT e.episode_id, e.seq, e.at, (SELECT session_id FROM session WHERE num = e.session_id), e.eviction_tier
+FROM episodic_stream e
+WHERE e.seq = ? AND ` + ofProject,
 }
 
 // Of a fact's value the first 4 KB are indexed: longer ones are whole files or diffs, which the episode's own document covers.
@@ -70,7 +69,7 @@ var factTrack = track{
 	columns:  "num, terms, 0, 0",
 	pending: `
 SELECT f.revision, f.num, (SELECT p.num FROM project p WHERE p.project_id = f.project_id), f.qualified_name, '', substr(f.value, 1, 4096),
-  f.file_path, f.project_id, 0, ''
+  f.file_path, 0, ''
 FROM symbolic_fact f
 WHERE f.revision > ?
 ORDER BY f.revision`,
@@ -89,7 +88,7 @@ var entryTrack = track{
 	columns:  "num, terms, 0, 0",
 	pending: `
 SELECT a.num, a.num, (SELECT p.num FROM project p WHERE p.project_id = a.project_id), coalesce(f.qualified_name, ''), '', a.text,
-  coalesce(f.file_path, ''), a.project_id, 0, ''
+  coalesce(f.file_path, ''), 0, ''
 FROM semantic_atlas a
 LEFT JOIN symbolic_fact f ON a.anchor_type = 'symbolic_fact' AND f.fact_id = a.anchor_id AND f.project_id = a.project_id
 WHERE a.num > ?
@@ -126,7 +125,7 @@ func (t track) watermark(c *conn) (int64, error) {
 }
 
 // collect reads and analyses the next rows behind the watermark. A project other than 0 selects its rows only, and no bound holds then.
-func (s *Store) collect(c *conn, t track, project string) (batch, error) {
+func (s *Store) collect(c *conn, t track, project int64) (batch, error) {
 	var b batch
 	var err error
 	if b.watermark, err = t.watermark(c); err != nil {
@@ -134,10 +133,10 @@ func (s *Store) collect(c *conn, t track, project string) (batch, error) {
 	}
 	size := 0
 	err = c.each(t.pending, []any{b.watermark}, func(row *sqlite3.Stmt) error {
-		if project == "" && (size >= indexBatchBytes || len(b.rows) >= indexBatchRows) {
+		if project == 0 && (size >= indexBatchBytes || len(b.rows) >= indexBatchRows) {
 			return errStop
 		}
-		if project != "" && row.ColumnText(7) != project {
+		if project != 0 && row.ColumnInt64(2) != project {
 			return nil
 		}
 		text, err := indexedText(row)
@@ -145,8 +144,8 @@ func (s *Store) collect(c *conn, t track, project string) (batch, error) {
 			return err
 		}
 		size += len(text)
-		p := pendingRow{position: row.ColumnInt64(0), row: row.ColumnInt64(1), project: row.ColumnInt64(2), session: row.ColumnInt64(8)}
-		role := episode.Role(row.ColumnText(9))
+		p := pendingRow{position: row.ColumnInt64(0), row: row.ColumnInt64(1), project: row.ColumnInt64(2), session: row.ColumnInt64(7)}
+		role := episode.Role(row.ColumnText(8))
 		p.asks = (role == episode.User || role == episode.Assistant) && bytes.IndexByte(row.ColumnRawBlob(5), '?') >= 0
 		for _, part := range split(text, documentBytes) {
 			p.documents = append(p.documents, tokenize(s.cfg.Analyze(part)))
@@ -396,7 +395,7 @@ func (s *Store) drain(ctx context.Context, wait bool) error {
 		for {
 			var b batch
 			err := s.snapshot(ctx, s.takeReader, func(r *Reader) (err error) {
-				b, err = s.collect(r.conn, t, "")
+				b, err = s.collect(r.conn, t, 0)
 				return err
 			})
 			if err != nil {

@@ -83,7 +83,8 @@ func one[T any](r *Reader, what, sql string, args []any, scan func(*sqlite3.Stmt
 // Tx is a write in progress. Everything that a [Reader] reads is read as the transaction has left it.
 type Tx struct {
 	*Reader
-	added int64 // bytes of text that the full-text index has yet to take in
+	evictions evictionWindow // where the last step went
+	added     int64          // bytes of text that the full-text index has yet to take in
 }
 
 // exec runs a statement.

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"iter"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -71,69 +70,6 @@ VALUES (?, ?, ?, ?, ?, ?, ?)`, project, session, d.Ord, d.Kind, d.Episode, d.For
 		}
 	}
 	return nil
-}
-
-// ReceiptRow is the receipt of a window. Turn counts the session's windows; Observed says that the server's own numbers are in.
-// Body is the engine's JSON.
-type ReceiptRow struct {
-	WindowID string
-	Turn     int
-	Body     string
-	Observed bool
-	Created  time.Time
-}
-
-const receiptColumns = `window_id, turn, body, observed, created`
-
-func scanReceipt(s *sqlite3.Stmt) (ReceiptRow, error) {
-	return ReceiptRow{
-		WindowID: s.ColumnText(0),
-		Turn:     s.ColumnInt(1),
-		Body:     s.ColumnText(2),
-		Observed: s.ColumnInt64(3) != 0,
-		Created:  decodeTime(s.ColumnInt64(4)),
-	}, nil
-}
-
-// Receipt returns the receipt of a window. It fails with [ErrNotFound] when the session has none for it.
-func (r *Reader) Receipt(project, session, windowID string) (ReceiptRow, error) {
-	return one(r, "receipt of window "+windowID, `
-SELECT `+receiptColumns+`
-FROM receipt
-WHERE project_id = ? AND session_id = ? AND window_id = ?`, []any{project, session, windowID}, scanReceipt)
-}
-
-// LastReceipt returns the receipt of the session's newest window. It fails with [ErrNotFound] when there is none.
-func (r *Reader) LastReceipt(project, session string) (ReceiptRow, error) {
-	return one(r, "last receipt of session "+session, `
-SELECT `+receiptColumns+`
-FROM receipt
-WHERE project_id = ? AND session_id = ?
-ORDER BY turn DESC, created DESC, window_id DESC
-LIMIT 1`, []any{project, session}, scanReceipt)
-}
-
-// Receipts streams the session's receipts by turn.
-func (r *Reader) Receipts(project, session string) iter.Seq2[ReceiptRow, error] {
-	return rows(r, "receipts of session "+session, `
-SELECT `+receiptColumns+`
-FROM receipt
-WHERE project_id = ? AND session_id = ?
-ORDER BY turn, created, window_id`, []any{project, session}, scanReceipt)
-}
-
-// PutReceipt inserts a receipt, or updates the body and the mark of the one that its window has. Created is now when zero.
-func (tx *Tx) PutReceipt(project, session string, row ReceiptRow) error {
-	if row.Created.IsZero() {
-		row.Created = tx.store.cfg.Now()
-	}
-	_, err := tx.exec("put receipt of window "+row.WindowID, `
-INSERT INTO receipt (project_id, session_id, turn, window_id, body, observed, created)
-VALUES (?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (project_id, session_id, window_id) DO UPDATE
-SET body = excluded.body, observed = excluded.observed`,
-		project, session, row.Turn, row.WindowID, row.Body, row.Observed, row.Created)
-	return err
 }
 
 // CheckpointRow is a point that the server's cache can rewind to, Position in tokens. Body is the engine's JSON.

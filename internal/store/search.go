@@ -70,7 +70,7 @@ func (r *Reader) complete(t track) error {
 	switch {
 	case r.writing:
 		for {
-			b, err := r.store.collect(r.conn, t, "")
+			b, err := r.store.collect(r.conn, t, 0)
 			if err != nil || len(b.rows) == 0 {
 				return err
 			}
@@ -166,7 +166,7 @@ WHERE name = ? AND project_num = ?`, []any{s.track.name, s.project}, func(row *s
 	if s.top, err = s.track.top(s.conn); err != nil {
 		return err
 	}
-	b, err := s.reader.store.collect(s.conn, s.track, s.query.Project)
+	b, err := s.reader.store.collect(s.conn, s.track, s.project)
 	if err != nil {
 		return err
 	}

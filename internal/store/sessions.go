@@ -56,11 +56,11 @@ ORDER BY num`, nil, func(s *sqlite3.Stmt) (ProjectRow, error) {
 // Sessions returns the project's sessions, the one with the newest episode first.
 func (r *Reader) Sessions(project string) ([]SessionRow, error) {
 	return all(rows(r, "sessions", `
-SELECT g.session_id, g.created, g.episodes, g.first, g.last, e.created
+SELECT g.session_id, g.created, g.episodes, g.first, g.last, e.at, e.created
 FROM (
   SELECT s.session_id, s.created, count(e.seq) AS episodes, coalesce(min(e.seq), 0) AS first, coalesce(max(e.seq), 0) AS last
   FROM session s
-  LEFT JOIN episodic_stream e ON e.project_id = s.project_id AND e.session_id = s.session_id
+  LEFT JOIN episodic_stream e ON e.session_id = s.num
   WHERE s.project_id = ?
   GROUP BY s.session_id
 ) g
@@ -75,7 +75,7 @@ ORDER BY g.last DESC, g.created DESC, g.session_id`, []any{project}, func(s *sql
 			LastSeq:  s.ColumnInt64(4),
 		}
 		if s.ColumnType(5) != sqlite3.NULL {
-			row.Last = decodeTime(s.ColumnInt64(5))
+			row.Last = decodeCreated(s.ColumnInt64(5), s.ColumnInt64(6))
 		}
 		return row, nil
 	}))

@@ -26,7 +26,9 @@ type Store struct {
 	queue   jobs // writes that wait for it
 	wconn   *conn
 	indexer *conn
-	writing atomic.Bool // a Write holds writer, not a batch of the index
+	// deflater is guarded by writer too.
+	deflater deflater
+	writing  atomic.Bool // a Write holds writer, not a batch of the index
 	// draining is held by whoever fills the index, and taken before writer.
 	draining chan struct{}
 

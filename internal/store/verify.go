@@ -23,6 +23,7 @@ var triggers = [...]string{
 	"anchor_set_no_delete", "anchor_set_no_replace", "anchor_set_no_update",
 	"episodic_stream_no_delete", "episodic_stream_no_renumber", "episodic_stream_no_replace", "episodic_stream_no_update", "episodic_stream_one_rung",
 	"eviction_no_delete", "eviction_no_replace", "eviction_no_update",
+	"eviction_window_no_delete", "eviction_window_no_replace", "eviction_window_no_update",
 	"semantic_atlas_no_delete", "semantic_atlas_no_orphan", "semantic_atlas_no_replace", "semantic_atlas_no_update",
 	"symbolic_fact_version_no_delete", "symbolic_fact_version_no_replace", "symbolic_fact_version_no_update",
 }
@@ -148,10 +149,27 @@ func (v *verifier) episodes() error {
 func (v *verifier) relations() error {
 	for _, check := range [...]struct{ format, sql string }{
 		{"episode %s is %s, but its last step led to %s", `
-SELECT e.episode_id, e.eviction_tier, coalesce(x.to_tier, 'live')
+WITH last AS (
+  SELECT episode_id, CASE to_tier WHEN 1 THEN 'live' WHEN 2 THEN 'masked' WHEN 3 THEN 'referenced' WHEN 4 THEN 'archived' ELSE 'dropped' END AS tier,
+    max(window_num * 1000000000 + ord)
+  FROM eviction
+  GROUP BY episode_id
+)
+SELECT e.episode_id, e.eviction_tier, coalesce(x.tier, 'live')
 FROM episodic_stream e
-LEFT JOIN eviction x ON x.seq = (SELECT max(seq) FROM eviction WHERE episode_id = e.episode_id)
-WHERE e.eviction_tier <> coalesce(x.to_tier, 'live')
+LEFT JOIN last x ON x.episode_id = e.seq
+WHERE e.eviction_tier <> coalesce(x.tier, 'live')
+ORDER BY e.seq`},
+		{"episode %s is of another project than its session", `
+SELECT e.episode_id
+FROM episodic_stream e
+WHERE NOT EXISTS (SELECT 1 FROM session s JOIN project p ON p.project_id = s.project_id WHERE s.num = e.session_id AND p.num = e.project_id)
+ORDER BY e.seq`},
+		{"episode %s answers a call of an episode that is not there", `
+SELECT e.episode_id
+FROM episodic_stream e
+WHERE e.call_episode <> 0
+  AND NOT EXISTS (SELECT 1 FROM episodic_stream c WHERE c.seq = e.call_episode AND c.project_id = e.project_id)
 ORDER BY e.seq`},
 		{"episode %s is superseded by %s, which is not there", `
 SELECT e.episode_id, e.superseded_by
@@ -163,7 +181,7 @@ ORDER BY e.seq`},
 SELECT f.fact_id, f.episode_id
 FROM symbolic_fact f
 WHERE f.episode_id <> ''
-  AND NOT EXISTS (SELECT 1 FROM episodic_stream e WHERE e.episode_id = f.episode_id AND e.project_id = f.project_id)
+  AND NOT EXISTS (SELECT 1 FROM episodic_stream e JOIN project p ON p.num = e.project_id WHERE e.episode_id = f.episode_id AND p.project_id = f.project_id)
 ORDER BY f.num`},
 		{"entry %s is replaced by %s, which is not there", `
 SELECT a.entry_id, a.replaced_by

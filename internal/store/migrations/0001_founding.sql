@@ -24,12 +24,18 @@ CREATE TABLE session (
   UNIQUE (project_id, session_id)
 ) STRICT;
 
--- One row an episode. Everything but eviction_tier, superseded_by, droppable and fold_id is recorded once and never changes.
+CREATE TABLE tokenizer (
+  num  INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE
+) STRICT;
+
+-- One row an episode. project_id, session_id, call_episode and tokenizer are the numbers of the rows that they name: texts would take as much room
+-- as a short turn. created is in nanoseconds after at, and since 1970 where at says that no time was given. Everything but eviction_tier, superseded_by, droppable and fold_id is recorded once and never changes.
 CREATE TABLE episodic_stream (
   seq            INTEGER PRIMARY KEY CHECK (seq > 0),
   episode_id     TEXT NOT NULL UNIQUE CHECK (episode_id <> ''),
-  project_id     TEXT NOT NULL,
-  session_id     TEXT NOT NULL,
+  project_id     INTEGER NOT NULL REFERENCES project (num),
+  session_id     INTEGER NOT NULL REFERENCES session (num),
   role           TEXT NOT NULL CHECK (role IN ('system', 'user', 'assistant', 'tool')),
   eviction_tier  TEXT NOT NULL DEFAULT 'live' CHECK (eviction_tier IN ('live', 'masked', 'referenced', 'archived', 'dropped')),
   superseded_by  TEXT NOT NULL DEFAULT '',
@@ -37,20 +43,19 @@ CREATE TABLE episodic_stream (
   fold_id        TEXT NOT NULL DEFAULT '',
   call_id        TEXT NOT NULL,
   tool_name      TEXT NOT NULL,
-  call_episode   TEXT NOT NULL,
+  call_episode   INTEGER NOT NULL,
   call_index     INTEGER NOT NULL,
   at             INTEGER NOT NULL,
   created        INTEGER NOT NULL,
   tokens         INTEGER NOT NULL,
-  tokenizer      TEXT NOT NULL,
+  tokenizer      INTEGER NOT NULL REFERENCES tokenizer (num),
   content_digest BLOB NOT NULL CHECK (length(content_digest) = 32),
   calls          TEXT NOT NULL,
   reasoning      BLOB NOT NULL,
-  content        BLOB NOT NULL,
-  FOREIGN KEY (project_id, session_id) REFERENCES session (project_id, session_id)
+  content        BLOB NOT NULL
 ) STRICT;
 
-CREATE INDEX episodic_stream_session ON episodic_stream (project_id, session_id, seq);
+CREATE INDEX episodic_stream_session ON episodic_stream (session_id, seq);
 
 -- INSERT OR REPLACE fires no UPDATE or DELETE trigger, so the insert itself is refused where it would take an old row's place.
 CREATE TRIGGER episodic_stream_no_replace
@@ -180,7 +185,8 @@ BEFORE INSERT ON semantic_atlas
 WHEN NEW.anchor_type = 'symbolic_fact'
      AND NOT EXISTS (SELECT 1 FROM symbolic_fact WHERE fact_id = NEW.anchor_id AND project_id = NEW.project_id)
   OR NEW.anchor_type = 'episodic_stream'
-     AND NOT EXISTS (SELECT 1 FROM episodic_stream WHERE episode_id = NEW.anchor_id AND project_id = NEW.project_id)
+     AND NOT EXISTS (SELECT 1 FROM episodic_stream e JOIN project p ON p.num = e.project_id
+       WHERE e.episode_id = NEW.anchor_id AND p.project_id = NEW.project_id)
 BEGIN
   SELECT RAISE(ABORT, 'semantic_atlas: the anchor does not exist');
 END;
@@ -231,7 +237,8 @@ FROM (
     sa.anchor_hash_at_write,
     CASE sa.anchor_type
       WHEN 'symbolic_fact' THEN (SELECT sf.ast_hash FROM symbolic_fact sf WHERE sf.fact_id = sa.anchor_id AND sf.project_id = sa.project_id)
-      ELSE (SELECT lower(hex(e.content_digest)) FROM episodic_stream e WHERE e.episode_id = sa.anchor_id AND e.project_id = sa.project_id)
+      ELSE (SELECT lower(hex(e.content_digest)) FROM episodic_stream e JOIN project p ON p.num = e.project_id
+        WHERE e.episode_id = sa.anchor_id AND p.project_id = sa.project_id)
     END AS current_anchor_hash
   FROM semantic_atlas sa
 );
@@ -353,41 +360,46 @@ CREATE TABLE render_decision (
   FOREIGN KEY (project_id, session_id) REFERENCES session (project_id, session_id)
 ) STRICT, WITHOUT ROWID;
 
+-- session_id is the number of the session. body is text, or where that is shorter a blob: the same text deflated with the dictionary of receipts.
 CREATE TABLE receipt (
-  project_id TEXT NOT NULL,
-  session_id TEXT NOT NULL,
+  session_id INTEGER NOT NULL REFERENCES session (num),
   turn       INTEGER NOT NULL,
   window_id  TEXT NOT NULL CHECK (window_id <> ''),
-  body       TEXT NOT NULL,
+  body       ANY NOT NULL CHECK (typeof(body) IN ('text', 'blob')),
   observed   INTEGER NOT NULL CHECK (observed IN (0, 1)),
   created    INTEGER NOT NULL,
-  PRIMARY KEY (project_id, session_id, turn, window_id),
-  UNIQUE (project_id, session_id, window_id),
-  FOREIGN KEY (project_id, session_id) REFERENCES session (project_id, session_id)
+  PRIMARY KEY (session_id, turn, window_id),
+  UNIQUE (session_id, window_id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE eviction (
-  seq        INTEGER PRIMARY KEY CHECK (seq > 0),
-  project_id TEXT NOT NULL,
-  session_id TEXT NOT NULL,
-  episode_id TEXT NOT NULL REFERENCES episodic_stream (episode_id),
-  from_tier  TEXT NOT NULL CHECK (from_tier IN ('live', 'masked', 'referenced', 'archived', 'dropped')),
-  to_tier    TEXT NOT NULL CHECK (to_tier IN ('live', 'masked', 'referenced', 'archived', 'dropped')),
+-- The steps on the ladder. There are several for every episode, so what the steps of one window have in common is in a row of its own, tiers are
+-- numbers from 1 (live) to 5 (dropped), and episode_id is the seq of the episode. A reason "tier live → masked (value 2.65, 0 tokens reclaimed)"
+-- is stored without what the columns say: char(1) stands for its beginning up to the number, char(2) for its end from the last comma.
+CREATE TABLE eviction_window (
+  num        INTEGER PRIMARY KEY CHECK (num > 0),
+  session_id INTEGER NOT NULL REFERENCES session (num),
   window_id  TEXT NOT NULL,
-  reason     TEXT NOT NULL,
-  tokens     INTEGER NOT NULL,
-  at         INTEGER NOT NULL,
-  FOREIGN KEY (project_id, session_id) REFERENCES session (project_id, session_id)
+  at         INTEGER NOT NULL
 ) STRICT;
 
-CREATE INDEX eviction_session ON eviction (project_id, session_id, seq);
-CREATE INDEX eviction_episode ON eviction (episode_id, seq);
+CREATE INDEX eviction_window_session ON eviction_window (session_id, num);
+
+CREATE TABLE eviction (
+  window_num INTEGER NOT NULL REFERENCES eviction_window (num),
+  ord        INTEGER NOT NULL CHECK (ord > 0),
+  episode_id INTEGER NOT NULL REFERENCES episodic_stream (seq),
+  from_tier  INTEGER NOT NULL CHECK (from_tier BETWEEN 1 AND 5),
+  to_tier    INTEGER NOT NULL CHECK (to_tier BETWEEN 1 AND 5),
+  tokens     INTEGER NOT NULL,
+  reason     TEXT NOT NULL,
+  PRIMARY KEY (window_num, ord)
+) STRICT, WITHOUT ROWID;
 
 CREATE TRIGGER eviction_no_replace
 BEFORE INSERT ON eviction
-WHEN EXISTS (SELECT 1 FROM eviction WHERE seq = NEW.seq)
+WHEN EXISTS (SELECT 1 FROM eviction WHERE window_num = NEW.window_num AND ord = NEW.ord)
 BEGIN
-  SELECT RAISE(ABORT, 'eviction is append-only: the seq is taken');
+  SELECT RAISE(ABORT, 'eviction is append-only: the step is there');
 END;
 
 CREATE TRIGGER eviction_no_update
@@ -400,6 +412,25 @@ CREATE TRIGGER eviction_no_delete
 BEFORE DELETE ON eviction
 BEGIN
   SELECT RAISE(ABORT, 'eviction is append-only: no delete');
+END;
+
+CREATE TRIGGER eviction_window_no_replace
+BEFORE INSERT ON eviction_window
+WHEN EXISTS (SELECT 1 FROM eviction_window WHERE num = NEW.num)
+BEGIN
+  SELECT RAISE(ABORT, 'eviction_window is append-only: the num is taken');
+END;
+
+CREATE TRIGGER eviction_window_no_update
+BEFORE UPDATE ON eviction_window
+BEGIN
+  SELECT RAISE(ABORT, 'eviction_window is append-only: no update');
+END;
+
+CREATE TRIGGER eviction_window_no_delete
+BEFORE DELETE ON eviction_window
+BEGIN
+  SELECT RAISE(ABORT, 'eviction_window is append-only: no delete');
 END;
 
 CREATE TABLE checkpoint (

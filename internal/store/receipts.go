@@ -1,0 +1,156 @@
+package store
+
+import (
+	"bytes"
+	"compress/flate"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// ReceiptRow is the receipt of a window. Turn counts the session's windows; Observed says that the server's own numbers are in.
+// Body is the engine's JSON.
+type ReceiptRow struct {
+	WindowID string
+	Turn     int
+	Body     string
+	Observed bool
+	Created  time.Time
+}
+
+const receiptsOf = `session_id = (SELECT num FROM session WHERE project_id = ? AND session_id = ?)`
+
+const receiptColumns = `window_id, turn, body, observed, created`
+
+func scanReceipt(s *sqlite3.Stmt) (ReceiptRow, error) {
+	row := ReceiptRow{
+		WindowID: s.ColumnText(0),
+		Turn:     s.ColumnInt(1),
+		Observed: s.ColumnInt64(3) != 0,
+		Created:  decodeTime(s.ColumnInt64(4)),
+	}
+	if s.ColumnType(2) != sqlite3.BLOB {
+		row.Body = s.ColumnText(2)
+		return row, nil
+	}
+	body, err := inflate(s.ColumnRawBlob(2))
+	if err != nil {
+		return ReceiptRow{}, fmt.Errorf("receipt of window %s: %w", row.WindowID, err)
+	}
+	row.Body = body
+	return row, nil
+}
+
+// Receipt returns the receipt of a window. It fails with [ErrNotFound] when the session has none for it.
+func (r *Reader) Receipt(project, session, windowID string) (ReceiptRow, error) {
+	return one(r, "receipt of window "+windowID, `
+SELECT `+receiptColumns+`
+FROM receipt
+WHERE `+receiptsOf+` AND window_id = ?`, []any{project, session, windowID}, scanReceipt)
+}
+
+// LastReceipt returns the receipt of the session's newest window. It fails with [ErrNotFound] when there is none.
+func (r *Reader) LastReceipt(project, session string) (ReceiptRow, error) {
+	return one(r, "last receipt of session "+session, `
+SELECT `+receiptColumns+`
+FROM receipt
+WHERE `+receiptsOf+`
+ORDER BY turn DESC, created DESC, window_id DESC
+LIMIT 1`, []any{project, session}, scanReceipt)
+}
+
+// Receipts streams the session's receipts by turn.
+func (r *Reader) Receipts(project, session string) iter.Seq2[ReceiptRow, error] {
+	return rows(r, "receipts of session "+session, `
+SELECT `+receiptColumns+`
+FROM receipt
+WHERE `+receiptsOf+`
+ORDER BY turn, created, window_id`, []any{project, session}, scanReceipt)
+}
+
+// PutReceipt inserts a receipt, or updates the body and the mark of the one that its window has. Created is now when zero.
+func (tx *Tx) PutReceipt(project, session string, row ReceiptRow) error {
+	if row.Created.IsZero() {
+		row.Created = tx.store.cfg.Now()
+	}
+	what := "put receipt of window " + row.WindowID
+	_, num, err := tx.numbers(what, project, session)
+	if err != nil {
+		return err
+	}
+	body, err := tx.store.deflate(row.Body)
+	if err != nil {
+		return fail(tx.ctx, err, "%s", what)
+	}
+	_, err = tx.exec(what, `
+INSERT INTO receipt (session_id, turn, window_id, body, observed, created)
+VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (session_id, window_id) DO UPDATE
+SET body = excluded.body, observed = excluded.observed`,
+		num, row.Turn, row.WindowID, body, row.Observed, row.Created)
+	return err
+}
+
+// receiptWords are what the bodies of receipts have in common. They may be changed by adding to their front only: what was deflated with them
+// names them by their distance from the end.
+const receiptWords = `"compacted":true,"verdict":"snapped","verdict":"full-re-prefill","verdict":"partial-reuse","status":"warm-restored","status":"full-re-prefill",` +
+	`"status":"cold","reason":"template rewrote history"` +
+	`{"receipt":{"session":"main","id":"win_0123456789abcdef","turn":1,"generation":0,"compacted":false,"window":32768,"used":1021,"new":1018,"messages":4,` +
+	`"escaped_marks":0,"parts":[{"category":"system","tokens":3},{"category":"tools","tokens":0},{"category":"pins","tokens":0},` +
+	`{"category":"repo map","tokens":0},{"category":"recalled notes","tokens":0},{"category":"fold summaries","tokens":0},{"category":"stubs","tokens":0},` +
+	`{"category":"raw history","tokens":967},{"category":"template overhead","tokens":51}],"cache":{"status":"partial-reuse","verdict":"aligned","boundary":0,` +
+	`"checkpoint":0,"snap":0,"predicted":0,"reused":0,"prefilled":0,"prompt":0,"drift":0,"millis":0,"status":"unknown","verdict":null,"boundary":0,` +
+	`"checkpoint":0,"snap":0,"predicted":0,"reused":null,"prefilled":null,"prompt":null,"drift":null,"millis":null,` +
+	`"reason":"the first token changed; 1021 of 1021 tokens prefilled","shifted":false},"tokenizer":"o200k_base","backend":"embedded 1"}}`
+
+// deflater is the writer's compressor; making one costs more than using it.
+type deflater struct {
+	writer *flate.Writer
+	buffer bytes.Buffer
+}
+
+// deflate returns a body as it is stored: a string, or a []byte where that is shorter. It is called inside a write.
+func (s *Store) deflate(body string) (any, error) {
+	d := &s.deflater
+	d.buffer.Reset()
+	if d.writer == nil {
+		w, err := flate.NewWriterDict(&d.buffer, flate.DefaultCompression, []byte(receiptWords))
+		if err != nil {
+			return nil, err
+		}
+		d.writer = w
+	} else {
+		d.writer.Reset(&d.buffer)
+	}
+	if _, err := io.WriteString(d.writer, body); err != nil {
+		return nil, err
+	}
+	if err := d.writer.Close(); err != nil {
+		return nil, err
+	}
+	if d.buffer.Len() >= len(body) {
+		return body, nil
+	}
+	return bytes.Clone(d.buffer.Bytes()), nil
+}
+
+// maxReceipt bounds what a damaged body may inflate to. Nothing that is written comes near it.
+const maxReceipt = 1 << 24
+
+// inflate is the inverse of deflate for a []byte.
+func inflate(b []byte) (string, error) {
+	var body strings.Builder
+	n, err := io.Copy(&body, io.LimitReader(flate.NewReaderDict(bytes.NewReader(b), []byte(receiptWords)), maxReceipt+1))
+	if err == nil && n > maxReceipt {
+		err = errors.New("it is too long")
+	}
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return body.String(), nil
+}
