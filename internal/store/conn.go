@@ -20,6 +20,7 @@ import (
 type conn struct {
 	*sqlite3.Conn
 	cache map[string]*stmt
+	state state // of the file when the connection was opened, where the store is still
 }
 
 // stmt is a prepared statement. busy guards a cached one against a second use while its rows are being read.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/ncruces/go-sqlite3"
 )
@@ -68,10 +69,36 @@ func translate(ctx context.Context, err error) error {
 	return err
 }
 
-// fail adds what was being done and the package's name, once.
+// also joins err with a second error, if there is one.
+func also(err, second error) error {
+	if second == nil {
+		return err
+	}
+	return errors.Join(err, second)
+}
+
+// failure is an error with what was being done.
+type failure struct {
+	what string
+	err  error
+}
+
+func (f *failure) Error() string { return "store: " + f.what + ": " + f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+// fail adds what was being done and the package's name, once: of nested failures the outer says "write", the inner "write: commit".
 func fail(ctx context.Context, err error, format string, args ...any) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("store: "+format+": %w", append(args, translate(ctx, err))...)
+	what := fmt.Sprintf(format, args...)
+	if inner, ok := err.(*failure); ok {
+		if inner.what != what && !strings.HasPrefix(inner.what, what+": ") {
+			what += ": " + inner.what
+		} else {
+			what = inner.what
+		}
+		return &failure{what, inner.err}
+	}
+	return &failure{what, translate(ctx, err)}
 }

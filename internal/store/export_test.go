@@ -52,3 +52,30 @@ func WithoutIndexing(cfg Config) Config {
 	cfg.lazy = true
 	return cfg
 }
+
+// FillDisk makes every connection that writes find the disk full, as far as SQLite can tell.
+func FillDisk(s *Store) error {
+	if s.indexer == nil {
+		c, err := s.dial(backgroundContext)
+		if err != nil {
+			return err
+		}
+		s.indexer = c
+	}
+	for _, c := range [...]*conn{s.wconn, s.indexer} {
+		if err := c.Exec(`PRAGMA max_page_count = 1`); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Still makes a store that is open for reading behave as one that can take no lock.
+func Still(s *Store) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.readers {
+		_ = c.close()
+	}
+	s.readers, s.still, s.uri = nil, true, s.uri+"&immutable=1"
+}

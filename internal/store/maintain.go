@@ -65,9 +65,11 @@ func (s *Store) maintain(ctx context.Context) {
 	}
 }
 
-// note remembers the first error of the goroutine for Close. Being stopped or finding the file locked is none: the work is done later.
+// note remembers the first error of the goroutine for Close. Being stopped, finding the file locked or the disk
+// full is none: the work is done later.
 func (s *Store) note(ctx context.Context, err error) {
-	if err == nil || s.maintenance != nil || ctx.Err() != nil || errors.Is(err, ErrLocked) || errors.Is(err, sqlite3.BUSY) {
+	if err == nil || s.maintenance != nil || ctx.Err() != nil || errors.Is(err, ErrLocked) || errors.Is(err, sqlite3.BUSY) ||
+		errors.Is(err, ErrFull) || errors.Is(err, sqlite3.FULL) {
 		return
 	}
 	s.maintenance = err

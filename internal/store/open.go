@@ -129,6 +129,10 @@ func (s *Store) locate() (created bool, err error) {
 			}
 		case !errors.Is(err, fs.ErrExist):
 			return false, err
+		default:
+			if err := restrictEmpty(s.path); err != nil {
+				return false, err
+			}
 		}
 		query.Set("modeof", s.path)
 	} else if _, err := os.Stat(s.path); err != nil {
@@ -136,6 +140,19 @@ func (s *Store) locate() (created bool, err error) {
 	}
 	s.uri = fileURI(s.path, query)
 	return created, nil
+}
+
+// restrictEmpty gives a file that holds nothing yet, such as one that a script has touched, the mode of one that we create. A file with content
+// keeps the mode that its owner gave it.
+func restrictEmpty(path string) error {
+	fi, err := os.Stat(path)
+	if err == nil && fi.Mode().IsRegular() && fi.Size() == 0 && fi.Mode().Perm()&0o077 != 0 {
+		err = os.Chmod(path, 0o600)
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return nil // Another owner's file is that owner's affair.
+	}
+	return err
 }
 
 // encryption would ask for the encrypting file system.
@@ -184,11 +201,11 @@ func (s *Store) start(ctx context.Context, created bool) (err error) {
 }
 
 func (s *Store) startReadOnly(ctx context.Context) error {
-	c, err := s.dial(ctx)
+	c, err := s.dialReadOnly(ctx)
 	if err != nil {
 		return err
 	}
-	s.putReader(c)
+	defer s.putReader(c)
 	if err := recognise(c); err != nil {
 		return err
 	}
@@ -204,10 +221,18 @@ func (s *Store) startReadOnly(ctx context.Context) error {
 
 // dial opens one more connection to the store.
 func (s *Store) dial(ctx context.Context) (*conn, error) {
+	var now state
+	if s.still {
+		var err error
+		if now, err = s.look(); err != nil {
+			return nil, err
+		}
+	}
 	c, err := dial(ctx, s.uri, s.cfg.ReadOnly, s.cfg.register)
 	if err != nil {
 		return nil, err
 	}
+	c.state = now
 	_, err = c.Config(sqlite3.DBCONFIG_DEFENSIVE, true)
 	if err == nil {
 		err = c.Exec(`

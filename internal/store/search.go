@@ -82,7 +82,7 @@ func (r *Reader) complete(t track) error {
 		return nil
 	}
 	err := r.store.drain(r.ctx, false)
-	if errors.Is(err, errContended) || errors.Is(err, ErrLocked) {
+	if errors.Is(err, errContended) || errors.Is(err, ErrLocked) || errors.Is(err, ErrFull) {
 		return nil
 	}
 	return err

@@ -20,6 +20,7 @@ type Store struct {
 	path   string // absolute, or Memory
 	uri    string
 	memory *memoryVFS // nil for a file
+	still  bool       // the file is read as one that does not change; see [state]
 
 	// writer is held by whoever uses wconn; indexer is guarded by it as well, so that the two never wait for each other inside SQLite.
 	writer  chan struct{}
@@ -123,7 +124,7 @@ func (s *Store) transact(ctx context.Context, c *conn, lost func(), f func(*conn
 		closing := s.giveUp(c)
 		switch {
 		case isMemory(p):
-			err = errors.Join(fmt.Errorf("store: write: %w", ErrMemory), closing)
+			err = also(fail(ctx, ErrMemory, "write"), closing)
 		case p != nil:
 			panic(p)
 		}
@@ -201,7 +202,7 @@ func (s *Store) snapshot(ctx context.Context, take func(context.Context) (*conn,
 		closing := s.giveUp(c)
 		switch {
 		case isMemory(p):
-			err = errors.Join(fmt.Errorf("store: read: %w", ErrMemory), closing)
+			err = also(fail(ctx, ErrMemory, "read"), closing)
 		case p != nil:
 			panic(p)
 		default:
@@ -222,6 +223,9 @@ func (s *Store) snapshot(ctx context.Context, take func(context.Context) (*conn,
 		}
 	}
 	sound = true
+	if err == nil {
+		err = fail(ctx, s.unchanged(c), "read")
+	}
 	return err
 }
 
@@ -243,7 +247,7 @@ func (s *Store) takeReader(ctx context.Context) (*conn, error) {
 
 func (s *Store) putReader(c *conn) {
 	s.mu.Lock()
-	if len(s.readers) < idleReaders {
+	if len(s.readers) < idleReaders && !s.still {
 		s.readers = append(s.readers, c)
 		c = nil
 	}
