@@ -41,8 +41,16 @@ func bound(b boundary.Backend) boundary.Backend {
 	return bounded{b}
 }
 
+// Profile looks at the server anew, also where the backend keeps its first profile.
 func (q bounded) Profile(ctx context.Context) (p boundary.Profile, err error) {
-	err = inTime(ctx, func(ctx context.Context) (err error) { p, err = q.b.Profile(ctx); return err })
+	err = inTime(ctx, func(ctx context.Context) (err error) {
+		if r, ok := q.b.(boundary.Refresher); ok {
+			p, _, err = r.Refresh(ctx)
+			return err
+		}
+		p, err = q.b.Profile(ctx)
+		return err
+	})
 	return p, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"sakur4/boundary"
 	"sakur4/evict"
@@ -17,8 +18,19 @@ import (
 func (s *Session) measure(ctx context.Context, l *live, backend boundary.Backend, profile boundary.Profile, fallback string) error {
 	if l.counter == nil || l.counterKey != counterKey(profile, fallback, l) {
 		l.useCounter(backend, profile, fallback)
+	} else {
+		if !sameCache(l.profile, profile) {
+			l.cache = nil
+		}
+		l.profile = profile
 	}
 	return l.count(ctx)
+}
+
+// sameCache reports whether two profiles say the same of the shape of the cache. Points come and go with every prompt.
+func sameCache(a, b boundary.Profile) bool {
+	a.Geometry.Points, a.Geometry.Tail, b.Geometry.Points, b.Geometry.Tail = nil, 0, nil, 0
+	return reflect.DeepEqual(a.Geometry, b.Geometry) && reflect.DeepEqual(a.Rule, b.Rule)
 }
 
 // countError is a failure of the backend to count. The prompt is begun again with the local counter, since two counters must not have a part in
@@ -39,12 +51,33 @@ func failedCount(ctx context.Context, err error) error {
 // server returns what counts: the engine's server, or the local counter where down says why that one cannot.
 func (s *Session) server(ctx context.Context, down error) (boundary.Backend, boundary.Profile, string) {
 	if down == nil {
+		if s.doubtful() {
+			s.e.forget()
+		}
 		return s.e.server(ctx)
 	}
 	s.e.log.WarnContext(ctx, "backend failed to count; counting locally", "error", down)
 	s.e.forget()
 	s.e.rest(down)
 	return s.e.without(ctx, boundary.Profile{}, down)
+}
+
+// doubtful reports whether the server may have become another one since it was last asked: nothing was measured for the last prompt, as when the
+// request for it failed, it was counted otherwise, or nothing of the session was held.
+func (s *Session) doubtful() bool {
+	if s.live == nil || s.live.window == nil {
+		return true
+	}
+	r := s.live.window.Receipt
+	c := r.Cache
+	return c.Prompt == 0 || c.Drift != 0 || (c.Measured && r.Turn > 1 && c.Reused <= templateStart)
+}
+
+// swapped asks the server again and reports whether it answers and is another one than p says.
+func (s *Session) swapped(ctx context.Context, p boundary.Profile) bool {
+	s.e.forget()
+	_, now, fallback := s.e.server(ctx)
+	return fallback == "" && (now.Template.Digest != p.Template.Digest || now.Tokenizer != p.Tokenizer || now.Window != p.Window)
 }
 
 // forget has the backend asked for its profile again before it is used next: it may come back as another one.
@@ -69,7 +102,7 @@ func (l *live) useCounter(b boundary.Backend, p boundary.Profile, fallback strin
 	if fallback != "" {
 		tokenizer += " (local)"
 	}
-	if tokenizer != l.tokenizer || p.Template.Digest != l.profile.Template.Digest {
+	if tokenizer != l.tokenizer || p.Template.Digest != l.profile.Template.Digest || !sameCache(l.profile, p) {
 		l.cache, l.header = nil, nil // what the server holds stays comparable only in tokens of the same kind; other tools change none of that
 	}
 	l.tokenizer, l.fallback, l.profile = tokenizer, fallback, p

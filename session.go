@@ -1,6 +1,7 @@
 package sakur4
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,6 +46,9 @@ type renderState struct {
 	Kwargs       []byte   `json:"kwargs,omitempty"`
 	// Guessed says that the server did not answer when the profile was recorded: it is that of the local counter.
 	Guessed bool `json:"guessed,omitempty"`
+	// Context is the server's context in tokens when the last prompt was made, Template the digest of its template; zero is unknown.
+	Context  int    `json:"context,omitempty"`
+	Template string `json:"template,omitempty"`
 	// Covered is the Seq of the last episode that was taken into the chat, SentSeq that of the last one that stood in a prompt.
 	Covered int64 `json:"covered"`
 	// Spoken is the role that spoke last up to there.
@@ -192,29 +196,37 @@ func (s *Session) restore(r *store.Reader, row store.RenderState, known bool, pr
 	return l, nil
 }
 
-// learn replaces a guessed template profile by the server's own as soon as it answers, and reports whether that changes the prompt. No server has
-// taken what was rendered by the guess.
+// learn replaces a template profile that was guessed, or is that of a server which has since been restarted with another template, by the server's own,
+// and reports whether that changes the prompt. No server holds what was rendered by the old one.
 func (l *live) learn(p boundary.Profile, fallback string, keep bool) bool {
 	switch {
 	case fallback != "":
 		l.Guessed = l.Guessed || l.revision == 0
 		return false
-	case !l.Guessed:
+	case l.Context > 0 && p.Window > 0 && l.Context != p.Window:
+		l.notes = append(l.notes, fmt.Sprintf("the server's context changed from %d to %d tokens", l.Context, p.Window))
+	}
+	swapped := l.Template != "" && p.Template.Digest != "" && l.Template != p.Template.Digest
+	if swapped {
+		l.notes = append(l.notes, "the server's template changed")
+	}
+	if !l.Guessed && !swapped {
 		return false
 	}
 	l.Guessed = false
 	t := p.Template
+	kwargs := l.Kwargs
 	l.Reasoning = t.PreservesReasoning || keep // of the turns to come
 	l.Kwargs = nil
 	if t.PreservesReasoning {
 		l.Kwargs = t.TemplateKwargs
 	}
 	if l.NoSystemRole == t.NoSystemRole {
-		return false
+		return swapped && !bytes.Equal(kwargs, l.Kwargs)
 	}
 	l.NoSystemRole = t.NoSystemRole
 	l.keep = 0
-	if l.Turn > 0 {
+	if l.Turn > 0 && !swapped {
 		l.notes = append(l.notes, "the server's template became known")
 	}
 	return true

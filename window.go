@@ -29,7 +29,13 @@ func (s *Session) Window(ctx context.Context, head Head) (*Window, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w, err := s.next(ctx, head, nil)
-	if down := failedCount(ctx, err); down != nil {
+	down := failedCount(ctx, err)
+	if down != nil && !errors.Is(down, errHung) && s.live != nil && s.swapped(ctx, s.live.profile) {
+		s.live = nil // the server refuses what another one in its place took
+		w, err = s.next(ctx, head, nil)
+		down = failedCount(ctx, err)
+	}
+	if down != nil {
 		s.live = nil
 		w, err = s.next(ctx, head, down)
 	}
@@ -67,7 +73,7 @@ func (s *Session) next(ctx context.Context, head Head, down error) (*Window, err
 	changed := l.setHead(head, pins) || learned
 	placed := l.place(pins, notes)
 	window, limit := s.e.window(profile)
-	sent, kept := l.counted, l.keep
+	sent, kept, before, template := l.counted, l.keep, l.tokenizer, l.profile.Template.Digest
 	if err := s.measure(ctx, l, backend, profile, fallback); err != nil {
 		return nil, err
 	}
@@ -79,12 +85,20 @@ func (s *Session) next(ctx context.Context, head Head, down error) (*Window, err
 			return w, err
 		}
 	}
-	if !changed && sent != nil && l.counted.Full {
+	switch {
+	case sent == nil || changed:
+	case before != l.tokenizer:
+		l.notes = append(l.notes, fmt.Sprintf("counted by %s, the prompt before by %s", l.tokenizer, before))
+	case l.counted.Full && template == l.profile.Template.Digest:
 		size := 0 // of the messages that we left as they were
 		for _, c := range sent.Counts[:min(kept, len(sent.Counts))] {
 			size += c.Tokens
 		}
 		if n := common(sent.IDs, l.counted.IDs); n < size {
+			if down == nil && s.swapped(ctx, profile) {
+				s.live = nil
+				return s.next(ctx, head, nil) // with nothing sent in memory, so once
+			}
 			l.notes = append(l.notes, fmt.Sprintf("template rewrote history: %d of %d tokens sent before are as they were", n, size))
 		}
 	}
@@ -171,6 +185,9 @@ func (s *Session) finish(l *live, w *Window, window int, p prediction) {
 	if w.Plan != nil {
 		l.Generation++
 		l.Base = l.counted.Total()
+	}
+	if l.fallback == "" {
+		l.Context, l.Template = l.profile.Window, l.profile.Template.Digest
 	}
 	state := l.cache.State()
 	l.Cache = &state
