@@ -145,6 +145,8 @@ func (s *Session) record(t Turn) (*episode.Record, error) {
 		return nil, &TurnError{Field: "Reasoning", Msg: "only an assistant turn has reasoning"}
 	case (t.ToolCallID != "" || t.ToolName != "") && role != episode.Tool:
 		return nil, &TurnError{Field: "ToolCallID", ID: t.ToolCallID, Msg: "only a tool turn answers a call"}
+	case !store.Storable(t.At):
+		return nil, &TurnError{Field: "At", Msg: "the time is out of range: from the year 1678 to 2262"}
 	case role == episode.User && t.Content == "":
 		return nil, &TurnError{Field: "Content", Msg: "a user turn is not empty"}
 	}

@@ -80,7 +80,7 @@ type Turn struct {
 	Corrects EpisodeID
 	// Droppable says that the turn may be forgotten altogether when the policy allows it.
 	Droppable bool
-	// At is when the turn happened; zero means now.
+	// At is when the turn happened, between the years 1678 and 2262; zero means now.
 	At time.Time
 	// After is the Seq that the session's last episode must have, else nothing is stored and the error is [ErrConflict]. 0 checks nothing.
 	After int64

@@ -12,7 +12,7 @@ import (
 )
 
 // Episode returns a recorded turn of the engine's project, byte-identical to what was committed, wherever eviction has put it.
-// The error is [ErrNotFound] where the project has no such episode.
+// The error is [ErrNotFound] where the project has no such episode, and [ErrCorrupt] where the bytes on the disk are not those that were committed.
 func (e *Engine) Episode(ctx context.Context, id EpisodeID) (Episode, error) {
 	if err := e.check(ctx); err != nil {
 		return Episode{}, err

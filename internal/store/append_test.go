@@ -33,9 +33,9 @@ func TestRecordedRowsCannotBeChanged(t *testing.T) {
 	})
 	raw := storetest.Raw(t, path)
 	const columns = `(seq, episode_id, project_id, session_id, role, call_id, tool_name, call_episode, call_index, at, created, tokens, tokenizer,
-  content_digest, calls, reasoning, content)`
+  content_digest, calls, reasoning, content, seal)`
 	row := func(seq, id string) string {
-		return columns + ` VALUES (` + seq + `, '` + id + `', 1, 1, 'user', '', '', 0, 0, 0, 0, 0, 1, zeroblob(32), '', x'', x'')`
+		return columns + ` VALUES (` + seq + `, '` + id + `', 1, 1, 'user', '', '', 0, 0, 0, 0, 0, 1, zeroblob(32), '', x'', x'', 0)`
 	}
 	const allowed = "eviction_tier superseded_by droppable fold_id"
 	var statements []string
@@ -87,12 +87,12 @@ func TestRecordedRowsCannotBeChanged(t *testing.T) {
 		`UPDATE symbolic_fact SET source = ''`,
 		`UPDATE symbolic_fact SET kind = 'opinion'`,
 		`UPDATE dependency_graph_edge SET kind = 'likes'`,
-		`INSERT INTO semantic_atlas (entry_id, project_id, session_id, anchor_type, anchor_id, anchor_hash_at_write, text, origin, tokens, created)
-		 VALUES ('sem_1', 'p', 's', 'symbolic_fact', 'sym_missing', 'h', 't', 'extracted', 1, 0)`,
-		`INSERT INTO semantic_atlas (entry_id, project_id, session_id, anchor_type, anchor_id, anchor_hash_at_write, text, origin, tokens, created)
-		 VALUES ('sem_1', 'p', 's', 'guess', 'ep_1', 'h', 't', 'extracted', 1, 0)`,
-		`INSERT INTO semantic_atlas (entry_id, project_id, session_id, anchor_type, anchor_id, anchor_hash_at_write, text, origin, tokens, created)
-		 VALUES ('sem_1', 'p', 's', 'episodic_stream', 'ep_1', NULL, 't', 'extracted', 1, 0)`,
+		`INSERT INTO semantic_atlas (entry_id, project_id, session_id, anchor_type, anchor_id, anchor_hash_at_write, text, origin, tokens, created, seal)
+		 VALUES ('sem_1', 'p', 's', 'symbolic_fact', 'sym_missing', 'h', 't', 'extracted', 1, 0, 0)`,
+		`INSERT INTO semantic_atlas (entry_id, project_id, session_id, anchor_type, anchor_id, anchor_hash_at_write, text, origin, tokens, created, seal)
+		 VALUES ('sem_1', 'p', 's', 'guess', 'ep_1', 'h', 't', 'extracted', 1, 0, 0)`,
+		`INSERT INTO semantic_atlas (entry_id, project_id, session_id, anchor_type, anchor_id, anchor_hash_at_write, text, origin, tokens, created, seal)
+		 VALUES ('sem_1', 'p', 's', 'episodic_stream', 'ep_1', NULL, 't', 'extracted', 1, 0, 0)`,
 	)
 	tables := []string{"episodic_stream", "symbolic_fact", "symbolic_fact_version", "eviction", "anchor_set", "dependency_graph_edge", "semantic_atlas"}
 	before := dump(t, raw, tables)

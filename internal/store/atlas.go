@@ -46,7 +46,7 @@ type EntryState struct {
 	Missing, Stale bool
 }
 
-const entryColumns = `entry_id, project_id, session_id, text, anchor_type, anchor_id, anchor_hash_at_write, origin, replaces, retired, created`
+const entryColumns = `entry_id, project_id, session_id, text, anchor_type, anchor_id, anchor_hash_at_write, origin, replaces, retired, created, seal`
 
 func scanEntry(s *sqlite3.Stmt) (semantic.Entry, error) {
 	e := semantic.Entry{
@@ -63,9 +63,14 @@ func scanEntry(s *sqlite3.Stmt) (semantic.Entry, error) {
 		Created:    decodeTime(s.ColumnInt64(10)),
 	}
 	if e.Origin == 0 {
-		return semantic.Entry{}, fmt.Errorf("entry %s: unknown origin %q", e.ID, s.ColumnText(7))
+		return semantic.Entry{}, &failure{"entry " + e.ID, fmt.Errorf("unknown origin %q: %w", s.ColumnText(7), ErrCorrupt)}
 	}
-	return e, nil
+	return e, sealed("entry "+e.ID, s.ColumnInt64(11), entrySeal(&e, s.ColumnInt64(10)))
+}
+
+// entrySeal returns the fields that an entry's seal covers.
+func entrySeal(e *semantic.Entry, created int64) []any {
+	return []any{e.ID, e.Project, e.Session, e.Text, e.AnchorType, e.AnchorID, e.AnchorHash, e.Origin.String(), e.Replaces, created}
 }
 
 // Entry returns the entry with that id, also one that was replaced or retired. It fails with [ErrNotFound] when the project has none.
@@ -97,13 +102,13 @@ func (r *Reader) Entries(f EntryFilter) iter.Seq2[semantic.Entry, error] {
 func (r *Reader) Freshness(project string, most int) iter.Seq2[EntryState, error] {
 	return rows(r, "freshness", `
 SELECT a.entry_id, a.project_id, a.session_id, a.text, a.anchor_type, a.anchor_id, a.anchor_hash_at_write, a.origin, a.replaces, a.retired,
-  a.created, coalesce(s.current_anchor_hash, ''), s.anchor_missing, s.stale
+  a.created, a.seal, coalesce(s.current_anchor_hash, ''), s.anchor_missing, s.stale
 FROM semantic_atlas a
 JOIN semantic_atlas_staleness s ON s.entry_id = a.entry_id
 WHERE a.project_id = ? AND a.replaced_by = '' AND a.retired = 0
 ORDER BY s.stale DESC, a.num`+limit(most), []any{project}, func(s *sqlite3.Stmt) (EntryState, error) {
 		e, err := scanEntry(s)
-		return EntryState{Entry: e, CurrentHash: s.ColumnText(11), Missing: s.ColumnInt64(12) != 0, Stale: s.ColumnInt64(13) != 0}, err
+		return EntryState{Entry: e, CurrentHash: s.ColumnText(12), Missing: s.ColumnInt64(13) != 0, Stale: s.ColumnInt64(14) != 0}, err
 	})
 }
 
@@ -117,6 +122,10 @@ func (r *Reader) SearchEntries(q SearchQuery) ([]Scored, error) { return r.searc
 func (tx *Tx) PutEntry(project, session string, n NewEntry) (semantic.Entry, error) {
 	what := "put entry " + n.ID
 	entry, err := tx.newEntry(project, session, n)
+	if err != nil {
+		return semantic.Entry{}, fail(tx.ctx, err, "%s", what)
+	}
+	created, err := encodeTime(entry.Created)
 	if err != nil {
 		return semantic.Entry{}, fail(tx.ctx, err, "%s", what)
 	}
@@ -138,8 +147,8 @@ WHERE entry_id = ? AND project_id = ? AND replaced_by = ''`, n.ID, n.Replaces, p
 	}
 	_, err = tx.exec(what, `
 INSERT INTO semantic_atlas (`+entryColumns+`, num, tokens)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)`, entry.ID, project, session, entry.Text, entry.AnchorType, entry.AnchorID, entry.AnchorHash,
-		entry.Origin.String(), entry.Replaces, entry.Created, num, n.Tokens)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?)`, entry.ID, project, session, entry.Text, entry.AnchorType, entry.AnchorID, entry.AnchorHash,
+		entry.Origin.String(), entry.Replaces, created, seal(entrySeal(&entry, created)...), num, n.Tokens)
 	if err != nil {
 		return semantic.Entry{}, err
 	}

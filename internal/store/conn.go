@@ -214,6 +214,12 @@ func (c *conn) number(sql string, args ...any) (n int64, found bool, err error) 
 // noTime is how the zero time is stored.
 const noTime = math.MinInt64
 
+// Storable reports whether a time can be recorded: from the year 1678 to 2262, or the zero time.
+func Storable(t time.Time) bool {
+	_, err := encodeTime(t)
+	return err == nil
+}
+
 // encodeTime returns the nanoseconds since 1970, which reach from 1678 to 2262.
 func encodeTime(t time.Time) (int64, error) {
 	if t.IsZero() {

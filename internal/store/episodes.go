@@ -22,7 +22,7 @@ import (
 const episodeColumns = `e.seq, e.episode_id, (SELECT project_id FROM project WHERE num = e.project_id), (SELECT session_id FROM session WHERE num = e.session_id),
   e.role, e.eviction_tier, e.superseded_by, e.droppable, e.fold_id, e.call_id, e.tool_name,
   CASE e.call_episode WHEN 0 THEN '' ELSE (SELECT c.episode_id FROM episodic_stream c WHERE c.seq = e.call_episode) END,
-  e.call_index, e.at, e.created, e.tokens, (SELECT name FROM tokenizer WHERE num = e.tokenizer), e.content_digest, e.calls, e.reasoning, e.content`
+  e.call_index, e.at, e.created, e.tokens, (SELECT name FROM tokenizer WHERE num = e.tokenizer), e.content_digest, e.calls, e.reasoning, e.content, e.seal`
 
 // What selects the episodes of a project and of a session in episodic_stream e. The first takes the project's id, the second also the session's.
 const (
@@ -30,6 +30,7 @@ const (
 	ofSession = `e.session_id = (SELECT num FROM session WHERE project_id = ? AND session_id = ?)`
 )
 
+// scanEpisode reads a row and checks that it is what was written.
 func scanEpisode(s *sqlite3.Stmt) (episode.Record, error) {
 	e := episode.Record{
 		Seq:          s.ColumnInt64(0),
@@ -53,11 +54,14 @@ func scanEpisode(s *sqlite3.Stmt) (episode.Record, error) {
 	}
 	var err error
 	if e.Tier, err = evict.ParseTier(s.ColumnText(5)); err != nil {
-		return episode.Record{}, err
+		return episode.Record{}, &failure{"episode " + e.ID, fmt.Errorf("%w: %w", ErrCorrupt, err)}
 	}
 	copy(e.Digest[:], s.ColumnRawBlob(17))
 	if e.Calls, err = decodeCalls(s.ColumnRawText(18)); err != nil {
-		return episode.Record{}, fmt.Errorf("calls of %s: %w", e.ID, err)
+		return episode.Record{}, &failure{"episode " + e.ID, fmt.Errorf("calls: %w: %w", ErrCorrupt, err)}
+	}
+	if err := checkEpisode(s, &e); err != nil {
+		return episode.Record{}, err
 	}
 	return e, nil
 }
@@ -119,10 +123,10 @@ func (r *Reader) Episodes(f EpisodeFilter) iter.Seq2[episode.Record, error] {
 		q.where("e.seq < ?", f.BeforeSeq)
 	}
 	if !f.Since.IsZero() {
-		q.where("e.at >= ?", f.Since)
+		q.since("e.at", f.Since)
 	}
 	if !f.Until.IsZero() {
-		q.where("e.at < ?", f.Until)
+		q.until("e.at", f.Until)
 	}
 	if len(f.Tiers) > 0 {
 		list := make([]any, len(f.Tiers))
@@ -157,6 +161,25 @@ type query struct {
 func (q *query) where(condition string, args ...any) {
 	q.conditions = append(q.conditions, condition)
 	q.args = append(q.args, args...)
+}
+
+// since and until bound a column of times. A time that no row can have is a bound like any other.
+func (q *query) since(column string, t time.Time) {
+	switch {
+	case Storable(t):
+		q.where(column+" >= ?", t)
+	case t.After(time.Unix(0, 0)):
+		q.where("FALSE")
+	}
+}
+
+func (q *query) until(column string, t time.Time) {
+	switch {
+	case Storable(t):
+		q.where(column+" < ?", t)
+	case t.Before(time.Unix(0, 0)):
+		q.where("FALSE")
+	}
 }
 
 func (q *query) in(column string, list []any) {
@@ -236,13 +259,15 @@ func (tx *Tx) AppendEpisode(e *episode.Record) error {
 			return err
 		}
 	}
+	row := *e
+	row.Seq = seq
 	_, err = tx.exec(what, `
 INSERT INTO episodic_stream (seq, episode_id, project_id, session_id, role, eviction_tier, superseded_by, droppable, fold_id, call_id, tool_name,
-  call_episode, call_index, at, created, tokens, tokenizer, content_digest, calls, reasoning, content)
-VALUES (?, ?, ?, ?, ?, 'live', '', 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  call_episode, call_index, at, created, tokens, tokenizer, content_digest, calls, reasoning, content, seal)
+VALUES (?, ?, ?, ?, ?, 'live', '', 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		seq, e.ID, projectNum, sessionNum, string(e.Role), e.Fold,
 		e.CallID, e.ToolName, call, e.CallIndex, at, recorded, e.Tokens, tokenizer, e.Digest[:],
-		calls, blob(e.Reasoning), blob(e.Content))
+		calls, blob(e.Reasoning), blob(e.Content), seal(episodeSeal(&row, at, recorded, calls)...))
 	switch {
 	case errors.Is(err, sqlite3.CONSTRAINT_TRIGGER), errors.Is(err, sqlite3.CONSTRAINT_UNIQUE):
 		return fail(tx.ctx, ErrExists, "%s", what)

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"sakur4/internal/digest"
+	"sakur4/internal/episode"
 	"sakur4/internal/store"
 	"sakur4/internal/storetest"
 )
@@ -112,6 +114,7 @@ func TestOpenBringsOlderSchemasUpToDate(t *testing.T) {
 				}
 			}
 			if version > 0 {
+				old := episode.Record{Seq: 1, ID: "ep_old", Project: "p", Session: "s", Role: episode.User, Digest: digest.Of("hello")}
 				err := raw.Exec(fmt.Sprintf(`
 PRAGMA application_id = %d;
 PRAGMA user_version = %d;
@@ -119,9 +122,9 @@ INSERT INTO project (project_id, root, created) VALUES ('p', '', 0);
 INSERT INTO session (project_id, session_id, created) VALUES ('p', 's', 0);
 INSERT INTO tokenizer (num, name) VALUES (1, '');
 INSERT INTO episodic_stream (seq, episode_id, project_id, session_id, role, call_id, tool_name, call_episode, call_index, at, created, tokens, tokenizer,
-  content_digest, calls, reasoning, content)
-VALUES (1, 'ep_old', 1, 1, 'user', '', '', 0, 0, 0, 0, 0, 1, x'2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824', '', x'', CAST('hello' AS BLOB))`,
-					store.ApplicationID, version))
+  content_digest, calls, reasoning, content, seal)
+VALUES (1, 'ep_old', 1, 1, 'user', '', '', 0, 0, 0, 0, 0, 1, x'2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824', '', x'', CAST('hello' AS BLOB), %d)`,
+					store.ApplicationID, version, store.EpisodeSeal(old)))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -15,24 +15,34 @@ type PinRow struct {
 	Retired                          bool
 }
 
+const pinColumns = `seq, pin_id, project_id, session_id, kind, text, created, retired, seal`
+
+func scanPin(s *sqlite3.Stmt) (PinRow, error) {
+	p := PinRow{
+		Seq:     s.ColumnInt64(0),
+		ID:      s.ColumnText(1),
+		Project: s.ColumnText(2),
+		Session: s.ColumnText(3),
+		Kind:    s.ColumnText(4),
+		Text:    s.ColumnText(5),
+		Created: decodeTime(s.ColumnInt64(6)),
+		Retired: s.ColumnInt64(7) != 0,
+	}
+	return p, sealed("pin "+p.ID, s.ColumnInt64(8), p.seal(s.ColumnInt64(6)))
+}
+
+// seal returns the fields that the pin's seal covers.
+func (p *PinRow) seal(created int64) []any {
+	return []any{p.Seq, p.ID, p.Project, p.Session, p.Kind, p.Text, created}
+}
+
 // Pins returns the project's pins in the order in which they were added.
 func (r *Reader) Pins(project string, withRetired bool) ([]PinRow, error) {
 	return all(rows(r, "pins", `
-SELECT seq, pin_id, project_id, session_id, kind, text, created, retired
+SELECT `+pinColumns+`
 FROM anchor_set
 WHERE project_id = ? AND retired <= ?
-ORDER BY seq`, []any{project, withRetired}, func(s *sqlite3.Stmt) (PinRow, error) {
-		return PinRow{
-			Seq:     s.ColumnInt64(0),
-			ID:      s.ColumnText(1),
-			Project: s.ColumnText(2),
-			Session: s.ColumnText(3),
-			Kind:    s.ColumnText(4),
-			Text:    s.ColumnText(5),
-			Created: decodeTime(s.ColumnInt64(6)),
-			Retired: s.ColumnInt64(7) != 0,
-		}, nil
-	}))
+ORDER BY seq`, []any{project, withRetired}, scanPin))
 }
 
 // AddPin adds a pin. Its Seq is given by the store; its Created is now when zero. It fails with [ErrExists] when the id is taken.
@@ -55,13 +65,16 @@ func (tx *Tx) AddPin(p PinRow) error {
 	if p.Created.IsZero() {
 		p.Created = tx.store.cfg.Now()
 	}
-	seq, err := tx.next(what, `SELECT coalesce(max(seq), 0) FROM anchor_set`)
+	created, err := encodeTime(p.Created)
 	if err != nil {
+		return fail(tx.ctx, err, "%s", what)
+	}
+	if p.Seq, err = tx.next(what, `SELECT coalesce(max(seq), 0) FROM anchor_set`); err != nil {
 		return err
 	}
 	_, err = tx.exec(what, `
-INSERT INTO anchor_set (seq, pin_id, project_id, session_id, kind, text, created)
-VALUES (?, ?, ?, ?, ?, ?, ?)`, seq, p.ID, p.Project, p.Session, p.Kind, p.Text, p.Created)
+INSERT INTO anchor_set (seq, pin_id, project_id, session_id, kind, text, created, seal)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, p.Seq, p.ID, p.Project, p.Session, p.Kind, p.Text, created, seal(p.seal(created)...))
 	return err
 }
 

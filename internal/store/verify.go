@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/ncruces/go-sqlite3"
-
-	"sakur4/internal/digest"
 )
 
 // Report is what [Store.Verify] found. Problems is empty when the store is sound.
@@ -32,7 +31,7 @@ var triggers = [...]string{
 const maxProblems = 100
 
 // Verify checks the whole store: SQLite's own integrity and foreign keys, the mark and the triggers, that every episode's content has
-// its digest, that tiers agree with the steps that were written, and that the full-text index is coherent. Damage is in the report;
+// its digest and that what episodes, pins, notes and entries record has its seal, that tiers agree with the steps that were written, and that the full-text index is coherent. Damage is in the report;
 // an error says that it could not be checked.
 func (s *Store) Verify(ctx context.Context) (Report, error) {
 	if err := s.enter(); err != nil {
@@ -71,7 +70,7 @@ type verifier struct {
 }
 
 func (v *verifier) run() error {
-	for _, check := range [...]func() error{v.pages, v.schema, v.episodes, v.relations, v.totals, v.count} {
+	for _, check := range [...]func() error{v.pages, v.schema, v.records, v.relations, v.totals, v.count} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -132,15 +131,21 @@ func (v *verifier) schema() error {
 	return nil
 }
 
-func (v *verifier) episodes() error {
-	return v.reader.conn.each(`SELECT episode_id, content_digest, content, calls FROM episodic_stream ORDER BY seq`, nil, func(s *sqlite3.Stmt) error {
-		id, recorded := s.ColumnText(0), digest.Digest{}
-		copy(recorded[:], s.ColumnRawBlob(1))
-		if got := digest.OfBytes(s.ColumnRawBlob(2)); got != recorded {
-			v.report.add("episode %s: the content's digest is %s, recorded was %s", id, got.Short(), recorded.Short())
-		}
-		if _, err := decodeCalls(s.ColumnRawText(3)); err != nil {
-			v.report.add("episode %s: calls: %v", id, err)
+// records reads every row that has a seal as a reader would.
+func (v *verifier) records() error {
+	return errors.Join(
+		checkRows(v, `SELECT `+episodeColumns+` FROM episodic_stream e ORDER BY e.seq`, scanEpisode),
+		checkRows(v, `SELECT `+pinColumns+` FROM anchor_set ORDER BY seq`, scanPin),
+		checkRows(v, `SELECT `+noteColumns+` FROM note ORDER BY project_id, session_id, seq`, scanNote),
+		checkRows(v, `SELECT `+entryColumns+` FROM semantic_atlas ORDER BY num`, scanEntry),
+	)
+}
+
+// checkRows adds a problem for every row that its scan refuses.
+func checkRows[T any](v *verifier, sql string, scan func(*sqlite3.Stmt) (T, error)) error {
+	return v.reader.conn.each(sql, nil, func(s *sqlite3.Stmt) error {
+		if _, err := scan(s); err != nil {
+			v.report.add("%s", strings.TrimPrefix(err.Error(), "store: "))
 		}
 		return nil
 	})

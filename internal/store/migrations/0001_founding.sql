@@ -30,7 +30,8 @@ CREATE TABLE tokenizer (
 ) STRICT;
 
 -- One row an episode. project_id, session_id, call_episode and tokenizer are the numbers of the rows that they name: texts would take as much room
--- as a short turn. created is in nanoseconds after at, and since 1970 where at says that no time was given. Everything but eviction_tier, superseded_by, droppable and fold_id is recorded once and never changes.
+-- as a short turn. created is in nanoseconds after at, and since 1970 where at says that no time was given. Everything but eviction_tier,
+-- superseded_by, droppable and fold_id is recorded once and never changes; seal is a hash over all of it, with the digest for the content.
 CREATE TABLE episodic_stream (
   seq            INTEGER PRIMARY KEY CHECK (seq > 0),
   episode_id     TEXT NOT NULL UNIQUE CHECK (episode_id <> ''),
@@ -52,7 +53,8 @@ CREATE TABLE episodic_stream (
   content_digest BLOB NOT NULL CHECK (length(content_digest) = 32),
   calls          TEXT NOT NULL,
   reasoning      BLOB NOT NULL,
-  content        BLOB NOT NULL
+  content        BLOB NOT NULL,
+  seal           INTEGER NOT NULL
 ) STRICT;
 
 CREATE INDEX episodic_stream_session ON episodic_stream (session_id, seq);
@@ -74,7 +76,7 @@ END;
 
 CREATE TRIGGER episodic_stream_no_update
 BEFORE UPDATE OF seq, episode_id, project_id, session_id, role, call_id, tool_name, call_episode, call_index,
-  at, created, tokens, tokenizer, content_digest, calls, reasoning, content ON episodic_stream
+  at, created, tokens, tokenizer, content_digest, calls, reasoning, content, seal ON episodic_stream
 BEGIN
   SELECT RAISE(ABORT, 'episodic_stream is append-only: a recorded column never changes');
 END;
@@ -173,6 +175,7 @@ CREATE TABLE semantic_atlas (
   created              INTEGER NOT NULL,
   replaces             TEXT NOT NULL DEFAULT '',
   replaced_by          TEXT NOT NULL DEFAULT '',
+  seal                 INTEGER NOT NULL,
   retired              INTEGER NOT NULL DEFAULT 0 CHECK (retired IN (0, 1)),
   FOREIGN KEY (project_id, session_id) REFERENCES session (project_id, session_id)
 ) STRICT;
@@ -204,7 +207,7 @@ BEFORE UPDATE ON semantic_atlas
 WHEN NEW.num IS NOT OLD.num OR NEW.entry_id IS NOT OLD.entry_id OR NEW.project_id IS NOT OLD.project_id OR NEW.session_id IS NOT OLD.session_id
   OR NEW.anchor_type IS NOT OLD.anchor_type OR NEW.anchor_id IS NOT OLD.anchor_id OR NEW.anchor_hash_at_write IS NOT OLD.anchor_hash_at_write
   OR NEW.text IS NOT OLD.text OR NEW.origin IS NOT OLD.origin OR NEW.tokens IS NOT OLD.tokens OR NEW.created IS NOT OLD.created
-  OR NEW.replaces IS NOT OLD.replaces OR NEW.retired < OLD.retired OR OLD.replaced_by <> '' AND NEW.replaced_by IS NOT OLD.replaced_by
+  OR NEW.replaces IS NOT OLD.replaces OR NEW.seal IS NOT OLD.seal OR NEW.retired < OLD.retired OR OLD.replaced_by <> '' AND NEW.replaced_by IS NOT OLD.replaced_by
 BEGIN
   SELECT RAISE(ABORT, 'semantic_atlas: an entry is replaced by a new one, never rewritten');
 END;
@@ -252,6 +255,7 @@ CREATE TABLE anchor_set (
   kind       TEXT NOT NULL CHECK (kind <> ''),
   text       TEXT NOT NULL CHECK (text <> ''),
   created    INTEGER NOT NULL,
+  seal       INTEGER NOT NULL,
   retired    INTEGER NOT NULL DEFAULT 0 CHECK (retired IN (0, 1))
 ) STRICT;
 
@@ -267,7 +271,8 @@ END;
 CREATE TRIGGER anchor_set_no_update
 BEFORE UPDATE ON anchor_set
 WHEN NEW.seq IS NOT OLD.seq OR NEW.pin_id IS NOT OLD.pin_id OR NEW.project_id IS NOT OLD.project_id OR NEW.session_id IS NOT OLD.session_id
-  OR NEW.kind IS NOT OLD.kind OR NEW.text IS NOT OLD.text OR NEW.created IS NOT OLD.created OR NEW.retired < OLD.retired
+  OR NEW.kind IS NOT OLD.kind OR NEW.text IS NOT OLD.text OR NEW.created IS NOT OLD.created OR NEW.seal IS NOT OLD.seal
+  OR NEW.retired < OLD.retired
 BEGIN
   SELECT RAISE(ABORT, 'anchor_set: a pin is retired, never rewritten');
 END;
@@ -331,6 +336,7 @@ CREATE TABLE note (
   kind       TEXT NOT NULL,
   text       TEXT NOT NULL,
   ref        TEXT NOT NULL,
+  seal       INTEGER NOT NULL,
   placed     INTEGER NOT NULL DEFAULT 0 CHECK (placed IN (0, 1)),
   PRIMARY KEY (project_id, session_id, seq),
   UNIQUE (project_id, session_id, note_id),

@@ -1,0 +1,72 @@
+package sakur4_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"sakur4"
+	"sakur4/internal/storetest"
+)
+
+// TestLaw01ChangedBytesAreAnError: what is on the disk is what was committed, or reading it fails with the episode's id.
+func TestLaw01ChangedBytesAreAnError(t *testing.T) {
+	t.Parallel()
+	for _, change := range []string{"content = x'21'", "reasoning = x'21'", "calls = replace(calls, 'main.go', 'evil.go')", "tool_name = 'x'"} {
+		t.Run(change, func(t *testing.T) {
+			t.Parallel()
+			path := storePath(t)
+			eng, err := sakur4.Open(t.Context(), path, fixed(4096))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer eng.Close()
+			d := trialOn(t, eng, "main")
+			d.user("Go on.")
+			c := d.commit(sakur4.Turn{Role: sakur4.RoleAssistant, Reasoning: "why", Content: "text", ToolCalls: []sakur4.ToolCall{{ID: "1", Name: "read", Arguments: `{"path":"main.go"}`}}})
+			raw := storetest.Raw(t, path)
+			if err := raw.Exec(`DROP TRIGGER episodic_stream_no_update; UPDATE episodic_stream SET ` + change + ` WHERE role = 'assistant'`); err != nil {
+				t.Fatal(err)
+			}
+			named := func(err error) bool {
+				return errors.Is(err, sakur4.ErrCorrupt) && strings.Contains(err.Error(), string(c.Episode))
+			}
+			if e, err := eng.Episode(t.Context(), c.Episode); !named(err) {
+				t.Errorf("Episode(%s) = %+v, %v, want %v that names it", c.Episode, e, err, sakur4.ErrCorrupt)
+			}
+			var last error
+			for _, err := range eng.Episodes(t.Context(), sakur4.EpisodeFilter{}) {
+				last = err
+			}
+			if !named(last) {
+				t.Errorf("Episodes() ended with %v, want %v that names %s", last, sakur4.ErrCorrupt, c.Episode)
+			}
+			if report, err := eng.Verify(t.Context()); !named(err) && !strings.Contains(strings.Join(report.Problems, ";"), string(c.Episode)) {
+				t.Errorf("Verify() = %v, %v, want %v that names %s", report, err, sakur4.ErrCorrupt, c.Episode)
+			}
+		})
+	}
+}
+
+// TestTimesFarOutside: a turn says when it happened or is refused; a filter may name any time.
+func TestTimesFarOutside(t *testing.T) {
+	t.Parallel()
+	d := newTrial(t, storePath(t), fixed(4096))
+	early, late := time.Date(1000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, at := range []time.Time{early, late} {
+		d.refuse(sakur4.Turn{Role: sakur4.RoleUser, Content: "Go on.", At: at}, sakur4.ErrInvalidTurn)
+	}
+	d.user("The lighthouse.")
+	n := 0
+	for _, err := range d.eng.Episodes(t.Context(), sakur4.EpisodeFilter{Since: early, Until: late}) {
+		if err != nil {
+			t.Fatalf("Episodes(since %v, until %v) = %v", early, late, err)
+		}
+		n++
+	}
+	hits, err := d.eng.Recall(t.Context(), sakur4.Query{Text: "lighthouse", Since: early, Until: late})
+	if n != 1 || err != nil || len(hits.Items) != 1 {
+		t.Errorf("between the years 1000 and 9999: %d episodes, %d hits, %v, want 1 and 1", n, len(hits.Items), err)
+	}
+}
