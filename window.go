@@ -21,7 +21,8 @@ import (
 //
 // The errors are [ErrPending] and [ErrNoTurn] where it is nobody's turn, [ErrInvalidHead], and [ErrBudgetOverflow] (a [*BudgetError]) where not
 // even the shortest prompt fits; nothing has changed then. A server that does not answer is no error: the prompt is counted locally and the
-// receipt says so.
+// receipt says so. A server that was restarted with a smaller context or another template is noticed once a request failed or was measured otherwise
+// than predicted: where the server refuses a prompt, ask for it again.
 func (s *Session) Window(ctx context.Context, head Head) (*Window, error) {
 	if err := s.e.check(ctx); err != nil {
 		return nil, err
