@@ -24,7 +24,7 @@ var (
 	ErrClosed = errors.New("sakur4: engine is closed")
 	// ErrReadOnly is returned by every call that writes when the store was opened read-only.
 	ErrReadOnly = errors.New("sakur4: store is read-only")
-	// ErrFull is returned by a call that writes when the disk is full. Nothing of the call is stored; reading goes on.
+	// ErrFull is returned by a call that writes when the disk is full, or takes no more for another reason, such as a quota. Nothing of the call is stored; reading goes on.
 	ErrFull = errors.New("sakur4: disk is full")
 	// ErrNotFound is returned when an id names nothing in this project.
 	ErrNotFound = errors.New("sakur4: not found")

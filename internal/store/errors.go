@@ -37,7 +37,7 @@ var (
 	ErrRefused = errors.New("refused by the schema")
 	// ErrMemory is returned when SQLite ran out of the memory that one connection may use (256 MB). The write is rolled back.
 	ErrMemory = errors.New("out of memory inside SQLite")
-	// ErrFull is returned when the disk is full.
+	// ErrFull is returned when the disk is full, or the system writes no more for another reason, such as a quota.
 	ErrFull = errors.New("disk is full")
 )
 
@@ -65,6 +65,10 @@ func translate(ctx context.Context, err error) error {
 		if errors.Is(err, pair.code) {
 			return fmt.Errorf("%w: %w", pair.ours, err)
 		}
+	}
+	// The system's own reason for refusing a write does not come through SQLite; it is hardly ever another one.
+	if errors.Is(err, sqlite3.IOERR_WRITE) || errors.Is(err, sqlite3.IOERR_SHMSIZE) {
+		return fmt.Errorf("%w: %w", ErrFull, err)
 	}
 	return err
 }

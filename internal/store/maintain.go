@@ -69,7 +69,7 @@ func (s *Store) maintain(ctx context.Context) {
 // full is none: the work is done later.
 func (s *Store) note(ctx context.Context, err error) {
 	if err == nil || s.maintenance != nil || ctx.Err() != nil || errors.Is(err, ErrLocked) || errors.Is(err, sqlite3.BUSY) ||
-		errors.Is(err, ErrFull) || errors.Is(err, sqlite3.FULL) {
+		errors.Is(translate(ctx, err), ErrFull) {
 		return
 	}
 	s.maintenance = err

@@ -84,7 +84,11 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	s.stop()
 	<-s.stopped
-	err := errors.Join(s.maintenance, s.truncateLog(), s.dismantle())
+	log := s.truncateLog()
+	if errors.Is(translate(context.Background(), log), ErrFull) {
+		log = nil // what the log holds is safe there
+	}
+	err := errors.Join(s.maintenance, log, s.dismantle())
 	if err != nil {
 		return fmt.Errorf("store: close %s: %w", s.path, err)
 	}
