@@ -52,5 +52,6 @@
 // The default Backend is a simulator of a llama.cpp server's prompt cache with a simple chat template. It lets the whole package be tried and
 // tested without a server; its counts are those of its own template.
 //
-// Text columns hold what the agent committed, secrets included. Files are made readable by their owner alone; see [Options.EncryptionKey].
+// A store holds what the agent committed, secrets included, in plain text. Its files are readable by their owner alone; encryption at rest is not
+// built yet.
 package sakur4
