@@ -118,6 +118,9 @@ func (e *Engine) Recall(ctx context.Context, q Query) (Hits, error) {
 			return err
 		}
 		for _, f := range recall.Fuse(append(lists, near), 0) {
+			if q.Budget == 0 && settled(hits, f.Score) >= k {
+				break
+			}
 			h, ok, err := e.hit(look, f, q)
 			if err != nil {
 				return err
@@ -132,6 +135,17 @@ func (e *Engine) Recall(ctx context.Context, q Query) (Hits, error) {
 		return Hits{}, wrap(err)
 	}
 	return e.fit(afterReplacement(byScore(hits)), k, q.Budget), nil
+}
+
+// settled counts the hits that no later one comes before: a look can lower a score and never raises it.
+func settled(hits []Hit, next float64) int {
+	n := 0
+	for _, h := range hits {
+		if h.Score >= next && !h.Superseded {
+			n++
+		}
+	}
+	return n
 }
 
 func ranked(name string, in []store.Scored) recall.Ranked {
@@ -171,6 +185,9 @@ func (e *Engine) hit(look *looker, f recall.Fused, q Query) (Hit, bool, error) {
 			return h, false, nil
 		}
 		h.Kind, h.Text = HitEpisode, rec.Content
+		if rec.Reasoning == "" && len(rec.Calls) == 0 && rec.Tokenizer == e.opts.Tokenizer.Name() {
+			h.Tokens = rec.Tokens // counted when it was recorded
+		}
 		if h.Text == "" && len(rec.Calls) > 0 {
 			for _, c := range rec.Calls {
 				h.Text += c.Name + " " + c.Arguments + "\n"
@@ -181,7 +198,6 @@ func (e *Engine) hit(look *looker, f recall.Fused, q Query) (Hit, bool, error) {
 			h.Reasons = append(h.Reasons, "superseded by a later episode: "+rec.SupersededBy)
 		}
 	}
-	h.Tokens = e.counter.Count(h.Text)
 	return h, true, nil
 }
 
@@ -206,6 +222,9 @@ func (e *Engine) fit(hits []Hit, k, budget int) Hits {
 	for _, h := range hits {
 		if len(out.Items) == k {
 			break
+		}
+		if h.Tokens == 0 {
+			h.Tokens = e.counter.Count(h.Text)
 		}
 		if budget > 0 && used+h.Tokens > budget {
 			out.LeftOut++

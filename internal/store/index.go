@@ -413,6 +413,39 @@ func (s *Store) drain(ctx context.Context, wait bool) error {
 }
 
 func (s *Store) writeBatch(ctx context.Context, t track, b batch, wait bool) error {
+	return s.onIndexer(ctx, wait, func(c *conn) error { return t.apply(c, b) })
+}
+
+const (
+	// mergePages is how many pages one step of a merge writes: it holds the writer for a few milliseconds. mergeSteps bounds the steps after a
+	// batch, so that a large merge is spread over several.
+	mergePages, mergeSteps = 64, 16
+)
+
+// merge makes fewer segments of the indexes, which the batches leave many of: a search looks into each.
+func (s *Store) merge(ctx context.Context) error {
+	for _, t := range tracks {
+		for range mergeSteps {
+			var changed int64
+			err := s.onIndexer(ctx, true, func(c *conn) error {
+				before := c.TotalChanges()
+				_, err := c.exec(`INSERT INTO `+t.fts+` (`+t.fts+`, rank) VALUES ('merge', ?)`, mergePages)
+				changed = c.TotalChanges() - before
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			if changed < 2 { // FTS5's way to say that there was nothing to do
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// onIndexer runs f in a transaction on the index's connection.
+func (s *Store) onIndexer(ctx context.Context, wait bool, f func(*conn) error) error {
 	if err := s.acquire(ctx, s.writer, wait); err != nil {
 		return err
 	}
@@ -429,5 +462,5 @@ func (s *Store) writeBatch(ctx context.Context, t track, b batch, wait bool) err
 		s.watchLog(c)
 		s.indexer = c
 	}
-	return s.transact(ctx, s.indexer, func() { s.indexer = nil }, func(c *conn) error { return t.apply(c, b) })
+	return s.transact(ctx, s.indexer, func() { s.indexer = nil }, f)
 }

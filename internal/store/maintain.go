@@ -60,7 +60,11 @@ func (s *Store) maintain(ctx context.Context) {
 			s.note(ctx, s.checkpoint(ctx, checkpointer))
 		}
 		if s.unindexed.Load() >= indexBatchBytes {
-			s.note(ctx, s.drain(ctx, true))
+			err := s.drain(ctx, true)
+			if err == nil {
+				err = s.merge(ctx)
+			}
+			s.note(ctx, err)
 		}
 	}
 }

@@ -13,9 +13,9 @@ import (
 // What a search may read. Reading a posting costs about 0.2 µs; a common term adds little to what rarer ones tell.
 const (
 	// probeDocuments is how much is read of every term to estimate how common it is.
-	probeDocuments = 256
+	probeDocuments = 128
 	// cheapDocuments is the number of documents up to which a term is always read.
-	cheapDocuments = 2048
+	cheapDocuments = 1024
 	// widening bounds the documents of all terms together, in multiples of those of the three rarest.
 	widening = 6
 	// maxDocuments bounds them absolutely, and firstDocuments those of the rarest one: of one still more common the newest are read.
@@ -63,7 +63,10 @@ func (s *searcher) choose(terms []string) error {
 	for _, l := range s.lists[:min(3, len(s.lists))] {
 		rarest += s.estimate(l)
 	}
-	bound := min(maxDocuments, widening*rarest)
+	bound := min(maxDocuments, max(cheapDocuments, widening*rarest))
+	if s.documents <= smallProject {
+		bound = maxDocuments
+	}
 	for i, l := range s.lists {
 		n := s.estimate(l)
 		if i == 0 && n > firstDocuments {

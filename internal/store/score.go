@@ -27,7 +27,7 @@ const (
 
 	// leastCandidates is how many of the best candidates by their own terms are scored with their context. In a project of up to
 	// smallProject documents all of them are.
-	leastCandidates, smallProject = 256, 2048
+	leastCandidates, smallProject = 48, 2048
 	// gap is the distance at which it is cheaper to read the documents between than to look up anew.
 	gap = 16
 )
@@ -245,7 +245,7 @@ func (s *searcher) beside(known documents, at, step int) ([]document, error) {
 	first := len(known) - len(pending)
 	if step > 0 {
 		if d.number <= s.top {
-			if err := s.ask(&docs, d, `SELECT doc, seq, terms, session_num, asks FROM episode_doc WHERE session_num = ? AND doc > ? ORDER BY doc LIMIT ?`); err != nil {
+			if err := s.ask(&docs, d, `SELECT doc, asks FROM episode_doc WHERE session_num = ? AND doc > ? ORDER BY doc LIMIT ?`); err != nil {
 				return nil, err
 			}
 		}
@@ -264,13 +264,13 @@ func (s *searcher) beside(known documents, at, step int) ([]document, error) {
 	if len(docs) == len(contextWeights) {
 		return docs, nil
 	}
-	err := s.ask(&docs, d, `SELECT doc, seq, terms, session_num, asks FROM episode_doc WHERE session_num = ? AND doc < ? ORDER BY doc DESC LIMIT ?`)
+	err := s.ask(&docs, d, `SELECT doc, asks FROM episode_doc WHERE session_num = ? AND doc < ? ORDER BY doc DESC LIMIT ?`)
 	return docs, err
 }
 
 func (s *searcher) ask(docs *[]document, d document, sql string) error {
 	return s.conn.each(sql, []any{d.session, d.number, len(contextWeights) - len(*docs)}, func(row *sqlite3.Stmt) error {
-		*docs = append(*docs, document{number: row.ColumnInt64(0), row: row.ColumnInt64(1), length: row.ColumnFloat(2), session: row.ColumnInt64(3), asks: row.ColumnInt64(4) != 0})
+		*docs = append(*docs, document{number: row.ColumnInt64(0), session: d.session, asks: row.ColumnInt64(1) != 0})
 		return nil
 	})
 }

@@ -133,7 +133,7 @@ func (s *searcher) run(terms []string) ([]Scored, error) {
 		return nil, err
 	}
 	// The first candidates may all be excluded by the query: then more of them are looked at.
-	n := max(leastCandidates, 4*s.query.K)
+	n := max(leastCandidates, 3*s.query.K/2)
 	if s.documents <= smallProject {
 		n = smallProject
 	}

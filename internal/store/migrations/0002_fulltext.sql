@@ -31,7 +31,7 @@ CREATE TABLE episode_doc (
   asks        INTEGER NOT NULL CHECK (asks IN (0, 1))
 ) STRICT;
 
-CREATE INDEX episode_doc_session ON episode_doc (session_num, doc);
+CREATE INDEX episode_doc_session ON episode_doc (session_num, doc, asks);
 
 CREATE TABLE fact_doc (
   doc   INTEGER PRIMARY KEY,
@@ -72,3 +72,8 @@ CREATE VIRTUAL TABLE entry_fts USING fts5 (
 CREATE VIRTUAL TABLE episode_postings USING fts5vocab (episode_fts, 'instance');
 CREATE VIRTUAL TABLE fact_postings USING fts5vocab (fact_fts, 'instance');
 CREATE VIRTUAL TABLE entry_postings USING fts5vocab (entry_fts, 'instance');
+
+-- A leaf fits on one page of the file. Two segments are enough to merge them when there is time: a search looks into each.
+INSERT INTO episode_fts (episode_fts, rank) VALUES ('pgsz', 960), ('usermerge', 2);
+INSERT INTO fact_fts (fact_fts, rank) VALUES ('pgsz', 960), ('usermerge', 2);
+INSERT INTO entry_fts (entry_fts, rank) VALUES ('pgsz', 960), ('usermerge', 2);
