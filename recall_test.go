@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"sakur4"
 )
 
@@ -58,6 +60,48 @@ func TestRecallLeavesOwnWordsOut(t *testing.T) {
 		}
 		if !strings.Contains(hits.String(), hits.Items[0].ID) {
 			t.Fatalf("Hits.String() names no id:\n%s", hits)
+		}
+	}
+}
+
+// TestRecallStopsEarlyWithTheSameAnswer: without a budget hits are looked at only until the answer is settled. With a budget that holds everything all are
+// looked at, and the answer is the same.
+func TestRecallStopsEarlyWithTheSameAnswer(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	eng := open(t, nil)
+	s := eng.Session("s")
+	l := newLanguage(3)
+	var last sakur4.EpisodeID
+	for i := range 150 {
+		turn := sakur4.Turn{Role: sakur4.RoleUser, Content: l.text(20 + l.random.IntN(200))}
+		if i%4 == 3 {
+			turn.Corrects = last
+		}
+		c, err := s.Commit(ctx, turn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i%3 == 0 {
+			if _, err := s.Interpret(ctx, sakur4.EpisodeAnchor(c.Episode), l.text(40)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		last = c.Episode
+	}
+	for i := range 60 {
+		q := sakur4.Query{Text: l.text(40), K: 1 + i%9}
+		got, err := eng.Recall(ctx, q)
+		if err != nil {
+			t.Fatalf("Recall(%+v) = %v", q, err)
+		}
+		q.Budget = 1 << 30
+		want, err := eng.Recall(ctx, q)
+		if err != nil {
+			t.Fatalf("Recall(%+v) = %v", q, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("Recall(%+v) without budget (-all looked at +stopped early):\n%s", q, diff)
 		}
 	}
 }

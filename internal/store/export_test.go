@@ -84,3 +84,20 @@ func Still(s *Store) {
 
 // EpisodeSeal returns the seal of an episode without calls whose times are 1970.
 func EpisodeSeal(e episode.Record) int64 { return seal(episodeSeal(&e, 0, 0, "")...) }
+
+// Merge makes fewer segments of the index, as the maintenance goroutine does.
+func Merge(s *Store) error { return s.merge(backgroundContext) }
+
+// Segments returns the number of segments of the index of episodes.
+func Segments(s *Store) int64 {
+	c, err := s.takeReader(backgroundContext)
+	if err != nil {
+		panic(err)
+	}
+	defer s.putReader(c)
+	n, _, err := c.number(`SELECT count(DISTINCT segid) FROM episode_fts_idx`)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
