@@ -30,7 +30,7 @@ func writerProcess(path string, args []string) int {
 	first, _ := strconv.Atoi(args[1])
 	last, _ := strconv.Atoi(args[2])
 	ctx := context.Background()
-	s, err := store.Open(ctx, store.Config{Path: path})
+	s, err := store.Open(ctx, store.Config{Path: path, LockWait: 2 * time.Minute}) // what is tested is not how long eight of them wait for each other
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
