@@ -17,27 +17,8 @@ type span struct{ from, to int }
 // candidates describes the prompt to the planner.
 func (s *Session) candidates(ctx context.Context, l *live, c *compaction) (evict.Input, []span, error) {
 	entries := l.chat.Entries
-	var ids []string
-	for _, e := range entries {
-		if e.Kind == turn.KindEpisode {
-			ids = append(ids, e.Episode)
-		}
-	}
-	records := make(map[string]episode.Record, len(ids))
-	var degree map[string]int
-	err := s.e.st.Read(ctx, func(r *store.Reader) (err error) {
-		for rec, err := range r.Episodes(store.EpisodeFilter{Project: s.e.project, IDs: ids}) {
-			if err != nil {
-				return err
-			}
-			rec.Content, rec.Reasoning = "", "" // only the marks are of interest here
-			records[rec.ID] = rec
-		}
-		degree, err = r.InDegree(s.e.project, ids)
-		return err
-	})
-	if err != nil {
-		return evict.Input{}, nil, wrap(err)
+	if err := s.mark(ctx, l, c); err != nil {
+		return evict.Input{}, nil, err
 	}
 	h := l.headItems()
 	total := l.counted.Total()
@@ -96,9 +77,9 @@ func (s *Session) candidates(ctx context.Context, l *live, c *compaction) (evict
 			atomSeq = e.Atom
 			atom++
 		}
-		rec := records[e.Episode]
+		mark := c.marks[e.Episode]
 		it := evict.Item{Episode: e.Episode, Role: string(e.Role), Tool: e.Tool, Atom: atom, Group: group, Seq: e.Seq, Pos: pos, Tokens: n,
-			Tier: tierOf(e.Form), InDegree: degree[e.Episode], Dependents: degree[e.Episode], Superseded: rec.SupersededBy != "", Droppable: rec.Droppable}
+			Tier: tierOf(e.Form), InDegree: mark.InDegree, Dependents: mark.InDegree, Superseded: mark.Superseded, Droppable: mark.Droppable}
 		if e.Result() {
 			it.MaskedTokens, it.ReferencedTokens = stubTokens(e, n, perToken)
 		}
@@ -122,6 +103,23 @@ func (s *Session) candidates(ctx context.Context, l *live, c *compaction) (evict
 		in.Breaks = append(in.Breaks, evict.Break{Item: i, Pos: in.Items[i].Pos, Reuse: geometry.Rewind(min(in.Items[i].Pos, same))})
 	}
 	return in, spans, nil
+}
+
+// mark reads the marks of the episodes in the prompt, once a compaction: its passes only take episodes away.
+func (s *Session) mark(ctx context.Context, l *live, c *compaction) error {
+	if c.marks != nil {
+		return nil
+	}
+	var ids []string
+	for _, e := range l.chat.Entries {
+		if e.Kind == turn.KindEpisode {
+			ids = append(ids, e.Episode)
+		}
+	}
+	return wrap(s.e.st.Read(ctx, func(r *store.Reader) (err error) {
+		c.marks, err = r.Marks(s.e.project, ids)
+		return err
+	}))
 }
 
 func tierOf(f turn.Form) evict.Tier {

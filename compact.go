@@ -134,6 +134,7 @@ type compaction struct {
 	pressure              evict.Pressure
 	pins                  []pin.Pin
 
+	marks  map[string]store.Mark // of the episodes in the prompt
 	before *prompt.State
 	cut    int // first entry that changed
 	steps  []evict.Step

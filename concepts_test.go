@@ -2,12 +2,6 @@ package sakur4_test
 
 import (
 	"encoding/json"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
-	"os"
-	"path"
 	"strings"
 	"testing"
 
@@ -20,10 +14,7 @@ import (
 
 // concepts are the founding ideas that state a behaviour, in our own words, each with the tests that would fail without it: a folder and a function,
 // the root's own without a folder.
-var concepts = []struct {
-	idea  string
-	tests []string
-}{
+var concepts = []promise{
 	{"everything that happened is kept, whatever the window loses", []string{"TestLaw01NothingRecordedIsLostOrChanged", "internal/store.TestEpisodesComeBackByteForByte"}},
 	{"what leaves the window leaves behind a point that the server's cache holds, so that the head is reused", []string{"TestLaw06OneBreakPerCompaction", "TestPitfall11SmallerRequestDearer"}},
 	{"parsers write facts, models write interpretations", []string{"symbolic.TestPathsToProofs", "symbolic.TestForge", "TestLaw02ModelsMakeNoFacts"}},
@@ -67,41 +58,7 @@ var concepts = []struct {
 // TestConceptsHaveTests looks up every test that the table names.
 func TestConceptsHaveTests(t *testing.T) {
 	t.Parallel()
-	known := map[string]bool{}
-	err := fs.WalkDir(os.DirFS("."), ".", func(p string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || !strings.HasSuffix(p, "_test.go") {
-			return err
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		for _, d := range f.Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil {
-				name := fn.Name.Name
-				if dir := path.Dir(p); dir != "." {
-					name = dir + "." + name
-				}
-				known[name] = true
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ideas := map[string]bool{}
-	for _, c := range concepts {
-		if ideas[c.idea] || len(c.tests) == 0 {
-			t.Errorf("%q stands twice or has no test", c.idea)
-		}
-		ideas[c.idea] = true
-		for _, name := range c.tests {
-			if !known[name] {
-				t.Errorf("%q: there is no test %s", c.idea, name)
-			}
-		}
-	}
+	mustHaveTests(t, concepts)
 }
 
 func TestConceptProseHasNoStructure(t *testing.T) {

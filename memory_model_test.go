@@ -1,22 +1,10 @@
 package sakur4_test
 
-import (
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
-	"os"
-	"path"
-	"strings"
-	"testing"
-)
+import "testing"
 
 // memoryModel are the founding statements about the two tracks of memory, in our own words, each with the tests that would fail without it; named as in
 // the table of concepts.
-var memoryModel = []struct {
-	idea  string
-	tests []string
-}{
+var memoryModel = []promise{
 	{"a remembered signature that the code no longer has is caught", []string{"TestStalenessWithoutIndex"}},
 	{"a turn is kept verbatim before anything is made of it", []string{"TestLaw01NothingRecordedIsLostOrChanged"}},
 	{"structured output becomes facts; prose becomes none, with no parser and 'no structure detected'", []string{"TestConceptProseHasNoStructure", "symbolic.TestRead"}},
@@ -65,35 +53,5 @@ var memoryModel = []struct {
 // TestMemoryModelHasTests looks up every test that the table names.
 func TestMemoryModelHasTests(t *testing.T) {
 	t.Parallel()
-	known := map[string]bool{}
-	err := fs.WalkDir(os.DirFS("."), ".", func(p string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || !strings.HasSuffix(p, "_test.go") || strings.Contains(p, "testdata") {
-			return err
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		for _, d := range f.Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil {
-				known[strings.TrimPrefix(path.Dir(p)+"."+fn.Name.Name, "..")] = true
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := map[string]bool{}
-	for _, c := range memoryModel {
-		if seen[c.idea] || len(c.tests) == 0 {
-			t.Errorf("%q stands twice or has no test", c.idea)
-		}
-		seen[c.idea] = true
-		for _, name := range c.tests {
-			if !known[name] {
-				t.Errorf("%q: there is no test %s", c.idea, name)
-			}
-		}
-	}
+	mustHaveTests(t, memoryModel)
 }

@@ -129,13 +129,3 @@ func Binary(src string) bool {
 	}
 	return odd*10 > len(head)
 }
-
-// Generated reports whether a line in the first 4,000 bytes of src says that a program wrote the file.
-func Generated(src string) bool {
-	for line := range strings.Lines(src[:min(len(src), 4000)]) {
-		if strings.Contains(line, "@generated") || strings.Contains(line, "DO NOT EDIT") && strings.Contains(strings.ToLower(line), "generated") {
-			return true
-		}
-	}
-	return false
-}

@@ -94,13 +94,28 @@ func pathOf(tool, arguments string) string {
 	if !readsFile(tool) {
 		return ""
 	}
-	paths := map[string]string{}
-	command := ""
+	path, command := PathArgument(arguments)
+	// An editor's tool reads with one of its commands only.
+	switch command {
+	case "", "view", "read", "open":
+		return path
+	}
+	return ""
+}
+
+// pathNames are the names under which tools take a file, the most usual first.
+var pathNames = [...]string{"/path", "/file_path", "/filePath", "/file", "/filename", "/fileName", "/file_name", "/absolute_path", "/target_file", "/relative_path",
+	"/notebook_path", "/uri"}
+
+// PathArgument returns the argument of a call that names a file, and the one named "command", which says what an editor's tool does with it.
+// Either is "" where there is none, and both are where the arguments are no JSON.
+func PathArgument(arguments string) (path, command string) {
+	values := map[string]string{}
 	err := toolparse.JSON(arguments, func(v toolparse.JSONValue) bool {
 		if v.Kind == toolparse.JSONString && v.Depth() == 1 {
 			name := v.Pointer()
-			if _, twice := paths[name]; !twice {
-				paths[name] = v.Text()
+			if _, twice := values[name]; !twice {
+				values[name] = v.Text()
 			}
 			if name == "/command" {
 				command = v.Text()
@@ -108,16 +123,15 @@ func pathOf(tool, arguments string) string {
 		}
 		return true
 	})
-	// An editor's tool reads with one of its commands only.
-	if err != nil || command != "" && command != "view" && command != "read" && command != "open" {
-		return ""
+	if err != nil {
+		return "", ""
 	}
-	for _, name := range [...]string{"/path", "/file_path", "/filePath", "/file", "/filename", "/fileName", "/file_name", "/absolute_path", "/target_file", "/relative_path", "/notebook_path", "/uri"} {
-		if paths[name] != "" {
-			return paths[name]
+	for _, name := range pathNames {
+		if values[name] != "" {
+			return values[name], command
 		}
 	}
-	return ""
+	return "", command
 }
 
 // readsFile reports whether the tool's name says that its result is a file's content: "Read", "read_file", "mcp__fs__read_text_file", "view", "cat".

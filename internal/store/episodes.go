@@ -74,6 +74,35 @@ FROM episodic_stream e
 WHERE e.episode_id = ? AND `+ofProject, []any{id, project}, scanEpisode)
 }
 
+// Mark is what may change of an episode and counts when it is weighed for eviction.
+type Mark struct {
+	Superseded, Droppable bool
+	// InDegree is the number of edges that point to it, those of a later episode that replaces it left out.
+	InDegree int
+}
+
+// Marks returns the marks of the project's episodes with those ids, without reading what they say. An id that the project does not have is left out.
+func (r *Reader) Marks(project string, ids []string) (map[string]Mark, error) {
+	degrees, err := r.InDegree(project, ids)
+	if err != nil {
+		return nil, err
+	}
+	marks := make(map[string]Mark, len(ids))
+	for _, id := range ids {
+		err := r.each("marks of "+id, `
+SELECT e.superseded_by <> '', e.droppable
+FROM episodic_stream e
+WHERE e.episode_id = ? AND `+ofProject, []any{id, project}, func(s *sqlite3.Stmt) error {
+			marks[id] = Mark{Superseded: s.ColumnBool(0), Droppable: s.ColumnBool(1), InDegree: degrees[id]}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return marks, nil
+}
+
 // SessionEpisodes streams the session's episodes after a position, in ascending order.
 func (r *Reader) SessionEpisodes(project, session string, afterSeq int64) iter.Seq2[episode.Record, error] {
 	return rows(r, "episodes of session "+session, `

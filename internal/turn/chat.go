@@ -1,7 +1,6 @@
 package turn
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -105,7 +104,7 @@ func (c *Chat) Add(rec *episode.Record, opt Options) *Entry {
 			c.Pending = append(c.Pending, c.late(rec, opt))
 			return nil
 		}
-		opt.path = pathArgument(o.calls[rec.CallIndex].Arguments)
+		opt.path, _ = episode.PathArgument(o.calls[rec.CallIndex].Arguments)
 		e.Group, e.Atom, e.CallIndex = o.entry.Group, o.entry.Seq, rec.CallIndex
 		e.CallIDs = []string{o.entry.CallIDs[rec.CallIndex]}
 		e.Source = c.source(rec, opt)
@@ -147,21 +146,6 @@ func hasText(s string) bool {
 		}
 	}
 	return false
-}
-
-// pathArgument returns the argument that names a file, "" if there is none.
-func pathArgument(arguments string) string {
-	var m map[string]json.RawMessage
-	if json.Unmarshal([]byte(arguments), &m) != nil {
-		return ""
-	}
-	for _, key := range []string{"path", "file_path", "filePath", "file", "filename"} {
-		var s string
-		if v, ok := m[key]; ok && json.Unmarshal(v, &s) == nil && s != "" {
-			return s
-		}
-	}
-	return ""
 }
 
 func (c *Chat) name(s string) string {
