@@ -177,14 +177,20 @@ func (l *live) bytesPerToken() float64 {
 // noReplyTokens estimates the fixed message that takes the place of a final answer, with what templates put around it.
 const noReplyTokens = 10
 
-// noteTokens estimates the archive note: its local count, scaled by how the prompt's own counts compare with local ones in its newest message.
+// noteTokens estimates the archive note: its local count, scaled by how the prompt's own count of its longest message compares with the local one.
 func (s *Session) noteTokens(l *live) int {
-	last := len(l.items) - 1
 	id := l.chat.Entries[len(l.chat.Entries)-1].Episode
 	note := turn.Note{Kind: turn.NoteArchive, Text: archiveText(append(slices.Clone(l.Archived), stretch{From: id, To: id, N: 100}))}
+	longest := 0
+	for i, it := range l.items {
+		if len(it.Message.Content) > len(l.items[longest].Message.Content) {
+			longest = i
+		}
+	}
 	n := float64(s.e.counter.Count(note.String()))
-	if own := s.e.counter.Count(l.items[last].Message.Content); own > 0 {
-		n *= min(max(float64(l.counted.Counts[last].Tokens)/float64(own), 1), 8)
+	count := l.counted.Counts[longest]
+	if own := s.e.counter.Count(l.items[longest].Message.Content); own > 0 {
+		n *= float64(count.Tokens-count.Parts[receipt.TemplateOverhead]) / float64(own)
 	}
 	return int(n) + noteSlack
 }
