@@ -156,7 +156,7 @@ func TestLiveWrongSettings(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		o    llamatest.Options
-		// harmless: with checkpoints this dense, a batch of another size gives points that are a little later than predicted and never earlier.
+		// harmless: with checkpoints this dense, a batch of another size gives points that are a little later than predicted, and rarely an earlier one.
 		harmless bool
 	}{
 		{name: "spacing", o: llamatest.Options{Spacing: 2048, UBatch: 512, Checkpoints: 32}},
@@ -172,10 +172,13 @@ func TestLiveWrongSettings(t *testing.T) {
 			d.commit(sakur4.Turn{Role: sakur4.RoleUser, Content: "Find out why the worker pool deadlocks."})
 			d.turn()
 			d.work(120)
-			misses, distrust, later := 0, -1, 0
+			misses, row, longest, distrust, later := 0, 0, 0, -1, 0
 			for i, r := range d.windows {
-				if r.Cache.Reused < r.Cache.Predicted {
+				switch {
+				case r.Cache.Reused < r.Cache.Predicted:
 					misses++
+					row++
+					longest = max(longest, row)
 					if r.Cache.Cause == "" {
 						t.Errorf("window %d: %d predicted, %d measured, no cause", r.Turn, r.Cache.Predicted, r.Cache.Reused)
 					}
@@ -183,13 +186,15 @@ func TestLiveWrongSettings(t *testing.T) {
 						later++
 						t.Errorf("window %d: %d predicted, %d measured after the profile changed at window %d", r.Turn, r.Cache.Predicted, r.Cache.Reused, d.windows[distrust].Turn)
 					}
+				case d.broke[i]:
+					row = 0 // an append says nothing about checkpoints
 				}
 				if distrust < 0 && strings.Contains(strings.Join(r.Notes, "; "), "only measured rewind points") {
 					distrust = i
 				}
 			}
-			if distrust < 0 && (!c.harmless || misses > 0) {
-				t.Errorf("%d misses in %d windows with %d compactions, and the profile never changed", misses, len(d.windows), d.plans)
+			if distrust < 0 && (!c.harmless || longest >= 3) {
+				t.Errorf("%d misses (%d in a row) in %d windows with %d compactions, and the profile never changed", misses, longest, len(d.windows), d.plans)
 			}
 			t.Logf("%d windows, %d compactions, %d misses, profile changed at window %d, %d misses after", len(d.windows), d.plans, misses, distrust+1, later)
 		})

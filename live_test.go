@@ -32,6 +32,7 @@ type drive struct {
 	calls   int
 	plans   int
 	windows []receipt.Receipt
+	broke   []bool // for each of windows whether it followed a compaction
 	// mayMiss accepts measured < predicted.
 	mayMiss bool
 }
@@ -111,6 +112,7 @@ func (d *drive) turn() {
 	}
 	d.reply = reply.CompletionTokens
 	d.windows = append(d.windows, r)
+	d.broke = append(d.broke, w.Plan != nil)
 }
 
 func at(s []string, i int) string {
