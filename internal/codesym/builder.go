@@ -14,6 +14,9 @@ import (
 // maxErrors bounds the errors that a file lists. The first ones say where to look.
 const maxErrors = 50
 
+// maxBases bounds the bases of a type.
+const maxBases = 50
+
 // decl is a declaration as a parser found it.
 type decl struct {
 	kind Kind
@@ -327,6 +330,19 @@ func (b *builder) hash(symbols []Symbol) {
 	}
 }
 
+// member reports whether the name at an offset follows a dot, an arrow, or a double colon behind something.
+func (b *builder) member(offset int) bool {
+	before := strings.TrimRight(b.src[max(0, offset-200):offset], " \t\r\n")
+	switch {
+	case strings.HasSuffix(before, "::"):
+		before = before[:len(before)-2]
+		return before != "" && (classes[before[len(before)-1]]&classIdent != 0 || before[len(before)-1] == '>')
+	case strings.HasSuffix(before, "->"):
+		return b.lang == C || b.lang == CPP
+	}
+	return strings.HasSuffix(before, ".") && !strings.HasSuffix(before, "..")
+}
+
 // place gives calls and imports their lines and calls their symbols.
 func (b *builder) place(f *File) {
 	byOffset := func(x, y Call) int { return x.Offset - y.Offset }
@@ -341,7 +357,7 @@ func (b *builder) place(f *File) {
 		for line < len(b.lines) && int(b.lines[line]) <= c.Offset {
 			line++
 		}
-		c.Line = line
+		c.Line, c.Member = line, b.member(c.Offset)
 		for next < len(f.Symbols) && f.Symbols[next].Start <= c.Offset {
 			for len(stack) > 0 && f.Symbols[stack[len(stack)-1]].End <= f.Symbols[next].Start {
 				stack = stack[:len(stack)-1]

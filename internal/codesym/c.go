@@ -328,7 +328,7 @@ func (f *cFile) typeAt(i int) (kind Kind, name, open int, bases []string) {
 				for from < n && (f.word(from, "public") || f.word(from, "private") || f.word(from, "protected") || f.word(from, "virtual")) {
 					from++
 				}
-				if from < n && len(bases) < 50 && kind != Enum {
+				if from < n && len(bases) < maxBases && kind != Enum {
 					bases = append(bases, f.collapse(int(f.toks[from].start), int(f.toks[n-1].end)))
 				}
 				from = n + 1

@@ -445,7 +445,7 @@ func (f *cFile) function(h *cHead) (d decl, name int) {
 }
 
 // plainPath returns the text of some tokens without type arguments and spaces.
-func (f *cFile) plainPath(from, to int) string {
+func (f *builder) plainPath(from, to int) string {
 	var out strings.Builder
 	for k := from; k <= to; k++ {
 		if f.is(k, '<') {

@@ -64,14 +64,16 @@ type Symbol struct {
 	Test bool
 	// Parent is the index of the innermost symbol that the declaration stands in, -1 for none.
 	Parent int
-	// Bases are the types that the declaration extends, implements or embeds, as written.
+	// Bases are the types that the declaration extends, implements or embeds, as written. For Rust they hold the traits that the file implements for the type.
 	Bases []string
 }
 
 // Call is one call site.
 type Call struct {
-	// Callee is the name that is called, Receiver the text in front of it without the dot, "" for none or where it is long.
+	// Callee is the name that is called, Receiver the text in front of it without the dot, "" for none or where it is long or no chain of names.
 	Callee, Receiver string
+	// Member says that the callee follows a dot, an arrow or a double colon: with an empty Receiver the call is one of something unnamed, as in "f().g()".
+	Member bool
 	// Symbol is the index of the innermost symbol that the call stands in, -1 for none.
 	Symbol int
 	// Offset is the byte offset of the callee's name, Line its line from 1.

@@ -349,7 +349,7 @@ func (f *ecmaFile) heritage(d *decl, n int) int {
 				n = f.after(n)
 				break
 			}
-			if n > start && len(d.bases) < 50 {
+			if n > start && len(d.bases) < maxBases {
 				d.bases = append(d.bases, f.collapse(int(f.toks[start].start), int(f.toks[n-1].end)))
 			}
 			if !f.is(n, ',') {

@@ -221,7 +221,7 @@ func (j *javaFile) typ(first, head, i int, test bool) int {
 			bases = true
 		case j.word(n, "permits"):
 			bases = false
-		case bases && j.name(n) && len(d.bases) < 50:
+		case bases && j.name(n) && len(d.bases) < maxBases:
 			from := n
 			for j.is(n+1, '.') && j.name(n+2) {
 				n += 2

@@ -1,6 +1,9 @@
 package codesym
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // parseRust reads Rust source.
 func parseRust(b *builder) {
@@ -21,13 +24,19 @@ func parseRust(b *builder) {
 		i = max(r.item(i), i+1)
 	}
 	r.callSites()
+	r.implement()
 }
 
 // rustFile walks the tokens of a file once.
 type rustFile struct {
 	*builder
 	scopes []rustScope
+	// impls are the implementations of traits, in source order.
+	impls []rustImpl
 }
+
+// rustImpl is a trait and the name of the type that the file implements it for.
+type rustImpl struct{ typ, trait string }
 
 type rustScope struct {
 	end int
@@ -240,9 +249,14 @@ func (r *rustFile) typ(d decl, first, head, i int) int {
 		return max(end, i+2)
 	}
 	if d.kind == Trait {
-		for k := i + 2; k < end && len(d.bases) < 50; k++ {
+		for k := i + 2; k < end && len(d.bases) < maxBases; k++ {
 			if (r.is(k-1, ':') || r.is(k-1, '+')) && r.name(k) && r.text(k-1) != "::" {
-				d.bases = append(d.bases, r.text(k))
+				last := k
+				for r.text(last+1) == "::" && r.name(last+2) {
+					last += 2
+				}
+				d.bases = append(d.bases, r.plainPath(k, last))
+				k = last
 			}
 			if r.word(k, "where") {
 				break
@@ -315,6 +329,9 @@ func (r *rustFile) impl(i int) int {
 	owner := ""
 	if split >= 0 {
 		owner = "<" + r.path(split+1, stop) + " as " + r.path(n, split) + ">"
+		if at := r.typeName(split+1, stop); at >= 0 {
+			r.impls = append(r.impls, rustImpl{r.text(at), r.path(n, split)})
+		}
 	} else {
 		// The type's arguments are left out: people write "Vec::new".
 		end := n
@@ -328,6 +345,44 @@ func (r *rustFile) impl(i int) int {
 	}
 	r.scopes = append(r.scopes, rustScope{end: r.endOf(open), methods: true, owner: owner})
 	return open + 1
+}
+
+// typeName returns the token that names the type between two tokens, -1 where it is none of a single name: the last part of a path, without type arguments.
+func (r *rustFile) typeName(from, to int) int {
+	at := -1
+	for k := from; k < to; k++ {
+		switch {
+		case r.name(k):
+			at = k
+		case r.is(k, '<') && at >= 0:
+			return at
+		case r.text(k) == "::" || r.is(k, '&') || r.word(k, "crate") || r.word(k, "super") || r.word(k, "self") || strings.HasPrefix(r.text(k), "'"):
+		default:
+			return -1
+		}
+	}
+	return at
+}
+
+// implement adds the traits of implementations to the types of the file whose name only one of them has.
+func (r *rustFile) implement() {
+	if len(r.impls) == 0 {
+		return
+	}
+	types := map[string]int{}
+	for i, d := range r.decls {
+		if d.kind == Struct || d.kind == Enum {
+			if _, again := types[d.name]; again {
+				i = -1
+			}
+			types[d.name] = i
+		}
+	}
+	for _, m := range r.impls {
+		if i, ok := types[m.typ]; ok && i >= 0 && len(r.decls[i].bases) < maxBases && !slices.Contains(r.decls[i].bases, m.trait) {
+			r.decls[i].bases = append(r.decls[i].bases, m.trait)
+		}
+	}
 }
 
 // enclosing returns the names of the modules and functions around the walk.

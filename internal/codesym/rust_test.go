@@ -32,7 +32,7 @@ pub enum E {
     Four = 4,
 }
 
-pub unsafe trait T: D + Send {
+pub unsafe trait T: D + std::marker::Send {
     const K: usize = 1;
     type Item;
     fn required(&self, c: char) -> bool;
@@ -66,7 +66,19 @@ mod tests {
 
 func TestRust(t *testing.T) {
 	t.Parallel()
-	runGolden(t, codesym.Rust, []golden{{name: "all", src: rustSample, want: rustWant, calls: rustCalls, imports: rustImports}})
+	runGolden(t, codesym.Rust, []golden{{name: "all", src: rustSample, want: rustWant, calls: rustCalls, imports: rustImports},
+		{
+			name: "traits of types", src: "struct A;\nenum B<T> { X(T) }\nimpl Mark for A {}\nimpl<T> ops::Add<T> for crate::B<T> { fn add(self) {} }\nimpl<'a> Mark for &'a A {}\nimpl Mark for [A] {}\nmod m { struct A2; }\n",
+			want: `
+struct A 1-1 | struct A <Mark>
+enum B 2-2 | enum B<T> <ops::Add<T>>
+constant B::X 2-2 | X(T)
+method <crate::B<T> as ops::Add<T>>::add 4-4 | fn add(self)
+module m 7-7 | mod m
+struct m::A2 7-7 | struct A2
+`,
+		},
+	})
 }
 
 func FuzzRust(f *testing.F) {
@@ -87,7 +99,7 @@ constant E::One 20-20 | One
 constant E::Two 21-22 | Two(u8, u16)
 constant E::Three 23-23 | Three { x: char }
 constant E::Four 24-24 | Four = 4
-trait T 27-32 | pub unsafe trait T: D + Send <D Send>
+trait T 27-32 | pub unsafe trait T: D + std::marker::Send <D std::marker::Send>
 constant T::K 28-28 | const K: usize = 1
 type T::Item 29-29 | type Item
 method T::required 30-30 | fn required(&self, c: char) -> bool
