@@ -49,6 +49,42 @@ func TestLaw01ChangedBytesAreAnError(t *testing.T) {
 	}
 }
 
+// TestLaw05ChangedDecisionsAreAnError: a reopened session renders what was sent, or says which row is not what was written.
+func TestLaw05ChangedDecisionsAreAnError(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ change, names string }{
+		{`UPDATE render_decision SET body = replace(body, '"seq"', '"Seq"') WHERE ord = 1`, "decision 1 of session main"},
+		{`UPDATE render_decision SET form = 'full' WHERE ord = (SELECT min(ord) FROM render_decision WHERE form <> 'full')`, "of session main"},
+		{`DELETE FROM render_decision WHERE ord = 2`, "decision"},
+		{`DELETE FROM render_decision WHERE ord > 2`, "3 decisions are left"},
+		{`UPDATE render_state SET body = replace(body, 'careful', 'careless')`, "render state of session main"},
+		{`UPDATE receipt SET body = '{}'`, "receipt of window win_"},
+	} {
+		t.Run(test.change, func(t *testing.T) {
+			t.Parallel()
+			path := storePath(t)
+			d := newTrial(t, path, fixed(4096))
+			d.variety()
+			if err := d.eng.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if err := storetest.Raw(t, path).Exec(test.change); err != nil {
+				t.Fatal(err)
+			}
+			eng := openEngine(t, path, fixed(4096))
+			if w, err := eng.Session("main").Window(t.Context(), d.head); !errors.Is(err, sakur4.ErrCorrupt) || !strings.Contains(err.Error(), test.names) {
+				t.Errorf("Window() = %v, %v, want %v that names %q", w, err, sakur4.ErrCorrupt, test.names)
+			}
+			if strings.Contains(test.change, "ord > ") {
+				return // what is left is whole; only the session's state knows that there was more
+			}
+			if report, err := eng.Verify(t.Context()); !errors.Is(err, sakur4.ErrCorrupt) || !strings.Contains(strings.Join(report.Problems, ";"), test.names) {
+				t.Errorf("Verify() = %+v, %v, want a problem that names %q", report, err, test.names)
+			}
+		})
+	}
+}
+
 // TestTimesFarOutside: a turn says when it happened or is refused; a filter may name any time.
 func TestTimesFarOutside(t *testing.T) {
 	t.Parallel()

@@ -174,7 +174,10 @@ func (s *Session) restore(r *store.Reader, row store.RenderState, known bool, pr
 		return nil, err
 	}
 	entries := make([]*turn.Entry, 0, len(decisions))
-	for _, d := range decisions {
+	for i, d := range decisions {
+		if d.Ord != i {
+			return nil, fmt.Errorf("%w: decision %d of session %q is missing", ErrCorrupt, i, s.id)
+		}
 		e, err := turn.Load(d.Kind, d.Episode, d.Form, d.Body)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
@@ -189,6 +192,9 @@ func (s *Session) restore(r *store.Reader, row store.RenderState, known bool, pr
 		}
 		e.Render(rec, l.esc)
 		entries = append(entries, e)
+	}
+	if len(decisions) < l.Sent {
+		return nil, fmt.Errorf("%w: session %q sent %d messages, of which %d decisions are left", ErrCorrupt, s.id, l.Sent, len(decisions))
 	}
 	l.chat = turn.Restore(l.esc, entries, l.Covered, l.Spoken)
 	l.chat.Pending = l.Pending

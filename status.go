@@ -80,8 +80,8 @@ type VerifyReport struct {
 	Problems []string
 }
 
-// Verify checks the whole store: the database's own integrity, the triggers, all that is recorded of every episode, pin, note and interpretation
-// against its digest, and every fact of the project by parsing its source again. The error is [ErrCorrupt] where there is damage; the report lists it.
+// Verify checks the whole store: the database's own integrity, the triggers, all that is recorded of every episode, pin, note, interpretation, rendering
+// decision, receipt and fold against its digest, and every fact of the project by parsing its source again. The error is [ErrCorrupt] where there is damage; the report lists it.
 func (e *Engine) Verify(ctx context.Context) (VerifyReport, error) {
 	if err := e.check(ctx); err != nil {
 		return VerifyReport{}, err

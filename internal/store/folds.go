@@ -16,10 +16,10 @@ type FoldRow struct {
 	CreatedAt, ClosedAt          time.Time
 }
 
-const foldColumns = `fold_id, project_id, session_id, parent_id, description, goal, opened_seq, closed_seq, summary, created, closed`
+const foldColumns = `fold_id, project_id, session_id, parent_id, description, goal, opened_seq, closed_seq, summary, created, closed, seal`
 
 func scanFold(s *sqlite3.Stmt) (FoldRow, error) {
-	return FoldRow{
+	f := FoldRow{
 		ID:          s.ColumnText(0),
 		Project:     s.ColumnText(1),
 		Session:     s.ColumnText(2),
@@ -31,7 +31,13 @@ func scanFold(s *sqlite3.Stmt) (FoldRow, error) {
 		Summary:     s.ColumnText(8),
 		CreatedAt:   decodeTime(s.ColumnInt64(9)),
 		ClosedAt:    decodeTime(s.ColumnInt64(10)),
-	}, nil
+	}
+	return f, sealedSince("fold "+f.ID, s, 11, f.seal(s.ColumnInt64(9), s.ColumnInt64(10)))
+}
+
+// seal returns the fields that the fold's seal covers. created and closed are as they are stored.
+func (f *FoldRow) seal(created, closed int64) []any {
+	return []any{f.ID, f.Project, f.Session, f.Parent, f.Description, f.Goal, f.Opened, f.Closed, f.Summary, created, closed}
 }
 
 // Fold returns the fold with that id. It fails with [ErrNotFound] when the project has none.
@@ -53,23 +59,47 @@ ORDER BY num`, []any{project, session}, scanFold))
 
 // OpenFold records a fold of an existing session.
 func (tx *Tx) OpenFold(f FoldRow) error {
-	_, err := tx.exec("open fold "+f.ID, `
-INSERT INTO folds (fold_id, project_id, session_id, parent_id, description, goal, opened_seq, created, closed)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		f.ID, f.Project, f.Session, f.Parent, f.Description, f.Goal, f.Opened, tx.store.cfg.Now(), time.Time{})
+	what := "open fold " + f.ID
+	f.Closed, f.Summary = 0, ""
+	created, err := encodeTime(tx.store.cfg.Now())
+	if err != nil {
+		return fail(tx.ctx, err, "%s", what)
+	}
+	closed, err := encodeTime(time.Time{})
+	if err != nil {
+		return fail(tx.ctx, err, "%s", what)
+	}
+	_, err = tx.exec(what, `
+INSERT INTO folds (fold_id, project_id, session_id, parent_id, description, goal, opened_seq, created, closed, seal)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		f.ID, f.Project, f.Session, f.Parent, f.Description, f.Goal, f.Opened, created, closed, seal(f.seal(created, closed)...))
 	return err
 }
 
 // CloseFold records where an open fold ends and the episode that stands for it. It fails with [ErrNotFound] when the project has no such
 // open fold.
 func (tx *Tx) CloseFold(project, id string, closed int64, summary string) error {
-	n, err := tx.exec("close fold "+id, `
-UPDATE folds
-SET closed_seq = ?, summary = ?, closed = ?
-WHERE fold_id = ? AND project_id = ? AND closed_seq = 0`, closed, summary, tx.store.cfg.Now(), id, project)
-	if err == nil && n == 0 {
-		err = fail(tx.ctx, ErrNotFound, "close fold %s", id)
+	what := "close fold " + id
+	f, err := tx.Fold(project, id)
+	if err != nil {
+		return err
 	}
+	if f.Closed != 0 {
+		return fail(tx.ctx, ErrNotFound, "%s", what)
+	}
+	created, err := encodeTime(f.CreatedAt)
+	if err != nil {
+		return fail(tx.ctx, err, "%s", what)
+	}
+	at, err := encodeTime(tx.store.cfg.Now())
+	if err != nil {
+		return fail(tx.ctx, err, "%s", what)
+	}
+	f.Closed, f.Summary = closed, summary
+	_, err = tx.exec(what, `
+UPDATE folds
+SET closed_seq = ?, summary = ?, closed = ?, seal = ?
+WHERE fold_id = ? AND project_id = ? AND closed_seq = 0`, closed, summary, at, seal(f.seal(created, at)...), id, project)
 	return err
 }
 

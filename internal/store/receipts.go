@@ -25,7 +25,7 @@ type ReceiptRow struct {
 
 const receiptsOf = `session_id = (SELECT num FROM session WHERE project_id = ? AND session_id = ?)`
 
-const receiptColumns = `window_id, turn, body, observed, created`
+const receiptColumns = `window_id, turn, body, observed, created, session_id, seal`
 
 func scanReceipt(s *sqlite3.Stmt) (ReceiptRow, error) {
 	row := ReceiptRow{
@@ -34,16 +34,22 @@ func scanReceipt(s *sqlite3.Stmt) (ReceiptRow, error) {
 		Observed: s.ColumnInt64(3) != 0,
 		Created:  decodeTime(s.ColumnInt64(4)),
 	}
+	var err error
 	if s.ColumnType(2) != sqlite3.BLOB {
 		row.Body = s.ColumnText(2)
-		return row, nil
-	}
-	body, err := inflate(s.ColumnRawBlob(2))
-	if err != nil {
+	} else if row.Body, err = inflate(s.ColumnRawBlob(2)); err != nil {
 		return ReceiptRow{}, fmt.Errorf("receipt of window %s: %w", row.WindowID, err)
 	}
-	row.Body = body
-	return row, nil
+	return row, sealedSince("receipt of window "+row.WindowID, s, 6, row.seal(s.ColumnInt64(5), s.ColumnInt64(4)))
+}
+
+// seal returns the fields that the receipt's seal covers. created is as it is stored.
+func (row *ReceiptRow) seal(session, created int64) []any {
+	observed := int64(0)
+	if row.Observed {
+		observed = 1
+	}
+	return []any{session, row.WindowID, int64(row.Turn), row.Body, observed, created}
 }
 
 // Receipt returns the receipt of a window. It fails with [ErrNotFound] when the session has none for it.
@@ -73,7 +79,7 @@ WHERE `+receiptsOf+`
 ORDER BY turn, created, window_id`, []any{project, session}, scanReceipt)
 }
 
-// PutReceipt inserts a receipt, or updates the body and the mark of the one that its window has. Created is now when zero.
+// PutReceipt inserts a receipt, or replaces the one that its window has. Created is now when zero.
 func (tx *Tx) PutReceipt(project, session string, row ReceiptRow) error {
 	if row.Created.IsZero() {
 		row.Created = tx.store.cfg.Now()
@@ -87,12 +93,16 @@ func (tx *Tx) PutReceipt(project, session string, row ReceiptRow) error {
 	if err != nil {
 		return fail(tx.ctx, err, "%s", what)
 	}
+	created, err := encodeTime(row.Created)
+	if err != nil {
+		return fail(tx.ctx, err, "%s", what)
+	}
 	_, err = tx.exec(what, `
-INSERT INTO receipt (session_id, turn, window_id, body, observed, created)
-VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO receipt (session_id, turn, window_id, body, observed, created, seal)
+VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (session_id, window_id) DO UPDATE
-SET body = excluded.body, observed = excluded.observed`,
-		num, row.Turn, row.WindowID, body, row.Observed, row.Created)
+SET turn = excluded.turn, body = excluded.body, observed = excluded.observed, created = excluded.created, seal = excluded.seal`,
+		num, row.Turn, row.WindowID, body, row.Observed, created, seal(row.seal(num, created)...))
 	return err
 }
 

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -20,36 +21,58 @@ type DecisionRow struct {
 	Kind, Episode, Form, Body string
 }
 
+const stateColumns = `version, generation, body, updated, project_id, session_id, seal`
+
+func scanState(s *sqlite3.Stmt) (RenderState, error) {
+	state := RenderState{Version: s.ColumnInt(0), Generation: s.ColumnInt(1), Body: s.ColumnText(2), Updated: decodeTime(s.ColumnInt64(3))}
+	session := s.ColumnText(5)
+	return state, sealedSince("render state of session "+session, s, 6, state.seal(s.ColumnText(4), session))
+}
+
+// seal returns the fields that the state's seal covers.
+func (state *RenderState) seal(project, session string) []any {
+	return []any{project, session, int64(state.Version), int64(state.Generation), state.Body}
+}
+
 // RenderState returns the session's state. It fails with [ErrNotFound] before the first window.
 func (r *Reader) RenderState(project, session string) (RenderState, error) {
 	return one(r, "render state of session "+session, `
-SELECT version, generation, body, updated
+SELECT `+stateColumns+`
 FROM render_state
-WHERE project_id = ? AND session_id = ?`, []any{project, session}, func(s *sqlite3.Stmt) (RenderState, error) {
-		return RenderState{Version: s.ColumnInt(0), Generation: s.ColumnInt(1), Body: s.ColumnText(2), Updated: decodeTime(s.ColumnInt64(3))}, nil
-	})
+WHERE project_id = ? AND session_id = ?`, []any{project, session}, scanState)
 }
 
 // PutRenderState replaces the session's state.
 func (tx *Tx) PutRenderState(project, session string, state RenderState) error {
 	_, err := tx.exec("put render state of session "+session, `
-INSERT INTO render_state (project_id, session_id, version, generation, body, updated)
-VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO render_state (project_id, session_id, version, generation, body, updated, seal)
+VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (project_id, session_id) DO UPDATE
-SET version = excluded.version, generation = excluded.generation, body = excluded.body, updated = excluded.updated`,
-		project, session, state.Version, state.Generation, state.Body, tx.store.cfg.Now())
+SET version = excluded.version, generation = excluded.generation, body = excluded.body, updated = excluded.updated, seal = excluded.seal`,
+		project, session, state.Version, state.Generation, state.Body, tx.store.cfg.Now(), seal(state.seal(project, session)...))
 	return err
+}
+
+const decisionColumns = `ord, kind, episode_id, form, body, project_id, session_id, seal`
+
+func scanDecision(s *sqlite3.Stmt) (DecisionRow, error) {
+	d := DecisionRow{Ord: s.ColumnInt(0), Kind: s.ColumnText(1), Episode: s.ColumnText(2), Form: s.ColumnText(3), Body: s.ColumnText(4)}
+	session := s.ColumnText(6)
+	return d, sealedSince(fmt.Sprintf("decision %d of session %s", d.Ord, session), s, 7, d.seal(s.ColumnText(5), session))
+}
+
+// seal returns the fields that the decision's seal covers.
+func (d *DecisionRow) seal(project, session string) []any {
+	return []any{project, session, int64(d.Ord), d.Kind, d.Episode, d.Form, d.Body}
 }
 
 // Decisions returns the session's decisions in order.
 func (r *Reader) Decisions(project, session string) ([]DecisionRow, error) {
 	return all(rows(r, "decisions of session "+session, `
-SELECT ord, kind, episode_id, form, body
+SELECT `+decisionColumns+`
 FROM render_decision
 WHERE project_id = ? AND session_id = ?
-ORDER BY ord`, []any{project, session}, func(s *sqlite3.Stmt) (DecisionRow, error) {
-		return DecisionRow{Ord: s.ColumnInt(0), Kind: s.ColumnText(1), Episode: s.ColumnText(2), Form: s.ColumnText(3), Body: s.ColumnText(4)}, nil
-	}))
+ORDER BY ord`, []any{project, session}, scanDecision))
 }
 
 // ReplaceDecisions deletes the session's decisions from fromOrd on and inserts these.
@@ -63,8 +86,8 @@ WHERE project_id = ? AND session_id = ? AND ord >= ?`, project, session, fromOrd
 	}
 	for _, d := range list {
 		_, err := tx.exec(what, `
-INSERT INTO render_decision (project_id, session_id, ord, kind, episode_id, form, body)
-VALUES (?, ?, ?, ?, ?, ?, ?)`, project, session, d.Ord, d.Kind, d.Episode, d.Form, d.Body)
+INSERT INTO render_decision (project_id, session_id, ord, kind, episode_id, form, body, seal)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, project, session, d.Ord, d.Kind, d.Episode, d.Form, d.Body, seal(d.seal(project, session)...))
 		if err != nil {
 			return err
 		}

@@ -42,6 +42,12 @@ func TestChangedBytesAreNeverServed(t *testing.T) {
 		}
 		return all
 	}
+	state := func(r *store.Reader) error { _, err := r.RenderState("p", "main"); return err }
+	decisions := func(r *store.Reader) error { _, err := r.Decisions("p", "main"); return err }
+	receipts := func(r *store.Reader) error { _, err := drain(r.Receipts("p", "main")); return err }
+	folds := func(r *store.Reader) error { _, err := r.Fold("p", "fold_1"); return err }
+	key := map[string]string{"episodic_stream": "episode_id", "anchor_set": "pin_id", "note": "note_id", "semantic_atlas": "entry_id",
+		"render_state": "session_id", "render_decision": "session_id", "receipt": "window_id", "folds": "fold_id"}
 	tests := []struct {
 		table, id string
 		read      func(*store.Reader) error
@@ -54,6 +60,11 @@ func TestChangedBytesAreNeverServed(t *testing.T) {
 		{"note", "note_1", notes, []string{"text = 'x'", "kind = 'x'", "ref = 'x'", "seal = 0"}},
 		{"semantic_atlas", "sem_1", entries, []string{"text = 'x'", "anchor_hash_at_write = 'x'", "origin = 'interpreted'", "replaces = 'x'", "created = created + 1",
 			"seal = 0"}},
+		{"render_state", "main", state, []string{"body = 'x'", "version = 5", "generation = 5", "seal = 0"}},
+		{"render_decision", "main", decisions, []string{"body = 'x'", "kind = 'x'", "form = 'x'", "episode_id = 'x'", "ord = 5", "seal = 0"}},
+		{"receipt", "win_1", receipts, []string{"body = 'x'", "body = x'00'", "turn = 7", "observed = 0", "created = created + 1", "seal = 0"}},
+		{"folds", "fold_1", folds, []string{"description = 'x'", "goal = 'x'", "parent_id = 'x'", "opened_seq = 7", "closed_seq = 7", "summary = 'x'",
+			"created = created + 1", "closed = closed + 1", "seal = 0"}},
 	}
 	for _, test := range tests {
 		for _, change := range test.columns {
@@ -66,6 +77,7 @@ func TestChangedBytesAreNeverServed(t *testing.T) {
 				}
 				defer s.Close()
 				ensure(t, s, "p", "s")
+				ensure(t, s, "p", "main")
 				write(t, s, func(tx *store.Tx) error {
 					e := episode.Record{ID: "ep_1", Project: "p", Session: "s", Role: episode.Assistant, Content: "c", Reasoning: "why", At: time.Unix(5, 0),
 						Calls: []episode.Call{{ID: "a", Name: "read", Arguments: `{"path":"x"}`}}}
@@ -79,6 +91,16 @@ func TestChangedBytesAreNeverServed(t *testing.T) {
 					if err := tx.AddNote("p", "s", store.NoteRow{ID: "note_1", Kind: "text", Text: "note"}); err != nil {
 						return err
 					}
+					if err := errors.Join(
+						tx.PutRenderState("p", "main", store.RenderState{Version: 1, Generation: 1, Body: "{}"}),
+						tx.ReplaceDecisions("p", "main", 0, []store.DecisionRow{{Kind: "k", Episode: "ep_1", Form: "f", Body: "{}"}}),
+						tx.PutReceipt("p", "main", store.ReceiptRow{WindowID: "win_1", Turn: 1, Body: "{}"}),
+						tx.PutReceipt("p", "main", store.ReceiptRow{WindowID: "win_1", Turn: 1, Body: `{"receipt":{}}`, Observed: true}),
+						tx.OpenFold(store.FoldRow{ID: "fold_1", Project: "p", Session: "main", Description: "d", Goal: "g", Opened: 2}),
+						tx.CloseFold("p", "fold_1", 3, "ep_2"),
+					); err != nil {
+						return err
+					}
 					_, err := tx.PutEntry("p", "s", store.NewEntry{ID: "sem_1", Text: "says", AnchorType: "episodic_stream", AnchorID: "ep_1", Origin: semantic.Extracted})
 					return err
 				})
@@ -89,7 +111,7 @@ func TestChangedBytesAreNeverServed(t *testing.T) {
 				if err := raw.Exec(`DROP TRIGGER IF EXISTS ` + test.table + `_no_update`); err != nil {
 					t.Fatal(err)
 				}
-				where := ` WHERE '` + test.id + `' IN (` + map[string]string{"episodic_stream": "episode_id", "anchor_set": "pin_id", "note": "note_id", "semantic_atlas": "entry_id"}[test.table] + `)`
+				where := ` WHERE '` + test.id + `' IN (` + key[test.table] + `)`
 				if err := raw.Exec(`UPDATE ` + test.table + ` SET ` + change + where); err != nil {
 					t.Fatal(err)
 				}

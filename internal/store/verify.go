@@ -31,8 +31,8 @@ var triggers = [...]string{
 const maxProblems = 100
 
 // Verify checks the whole store: SQLite's own integrity and foreign keys, the mark and the triggers, that every episode's content has
-// its digest and that what episodes, pins, notes and entries record has its seal, that tiers agree with the steps that were written, and that the full-text index is coherent. Damage is in the report;
-// an error says that it could not be checked.
+// its digest, that what episodes, pins, notes, entries, renderings, receipts and folds record has its seal, that tiers agree with the steps that
+// were written, and that the full-text index is coherent. Damage is in the report; an error says that it could not be checked.
 func (s *Store) Verify(ctx context.Context) (Report, error) {
 	if err := s.enter(); err != nil {
 		return Report{}, fail(ctx, err, "verify")
@@ -138,6 +138,10 @@ func (v *verifier) records() error {
 		checkRows(v, `SELECT `+pinColumns+` FROM anchor_set ORDER BY seq`, scanPin),
 		checkRows(v, `SELECT `+noteColumns+` FROM note ORDER BY project_id, session_id, seq`, scanNote),
 		checkRows(v, `SELECT `+entryColumns+` FROM semantic_atlas ORDER BY num`, scanEntry),
+		checkRows(v, `SELECT `+stateColumns+` FROM render_state ORDER BY project_id, session_id`, scanState),
+		checkRows(v, `SELECT `+decisionColumns+` FROM render_decision ORDER BY project_id, session_id, ord`, scanDecision),
+		checkRows(v, `SELECT `+receiptColumns+` FROM receipt ORDER BY session_id, turn, window_id`, scanReceipt),
+		checkRows(v, `SELECT `+foldColumns+` FROM folds ORDER BY num`, scanFold),
 	)
 }
 
@@ -182,6 +186,12 @@ FROM episodic_stream e
 WHERE e.superseded_by <> ''
   AND NOT EXISTS (SELECT 1 FROM episodic_stream n WHERE n.episode_id = e.superseded_by AND n.project_id = e.project_id)
 ORDER BY e.seq`},
+		{"session %s has %s rendering decisions, the last is number %s", `
+SELECT session_id, count(*), max(ord)
+FROM render_decision
+GROUP BY project_id, session_id
+HAVING count(*) <> max(ord) + 1
+ORDER BY project_id, session_id`},
 		{"fact %s comes from episode %s, which is not there", `
 SELECT f.fact_id, f.episode_id
 FROM symbolic_fact f
