@@ -71,7 +71,12 @@ func (q boundedSpanner) TokenSpans(ctx context.Context, text string) (ids []int3
 
 // inTime asks one question. Its error is [errHung] where the time ran out that we gave, not the caller's.
 func inTime(ctx context.Context, question func(context.Context) error) error {
-	ask, cancel := context.WithTimeout(ctx, backendTimeout)
+	return within(ctx, backendTimeout, question)
+}
+
+// within is inTime with another limit.
+func within(ctx context.Context, limit time.Duration, question func(context.Context) error) error {
+	ask, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err := question(ask)
 	if err != nil && ask.Err() != nil && ctx.Err() == nil {

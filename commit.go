@@ -99,6 +99,7 @@ func (s *Session) Commit(ctx context.Context, t Turn) (Committed, error) {
 		s.book = nil // what the book learned inside the transaction may have been rolled back
 		return Committed{}, wrap(err)
 	}
+	s.e.dense.nudge()
 	s.book.add(rec)
 	out.Seq = rec.Seq
 	if rec.Role == episode.User {

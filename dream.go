@@ -160,6 +160,7 @@ func (e *Engine) Dream(ctx context.Context, o DreamOptions) (DreamReport, error)
 	if errors.Is(err, errStop) {
 		err = nil
 	}
+	e.dense.nudge()
 	return d.report, wrap(err)
 }
 

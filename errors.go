@@ -14,6 +14,8 @@ var (
 	ErrCorrupt = errors.New("sakur4: store is corrupt")
 	// ErrWrongKey is returned when the store is encrypted with another key.
 	ErrWrongKey = errors.New("sakur4: wrong encryption key")
+	// ErrEmbedderChanged is returned when the project's vectors were made by another model. The error is an [*EmbedderError].
+	ErrEmbedderChanged = errors.New("sakur4: the embedder is another one")
 	// ErrUnsupported is returned when an option or an ability is not available here; the error names it.
 	ErrUnsupported = errors.New("sakur4: not supported")
 )
@@ -84,6 +86,24 @@ var (
 	// ErrNotIdle is returned when the server is busy, or when it cannot be proved that it is not. The error says which.
 	ErrNotIdle = errors.New("sakur4: the server is not known to be idle")
 )
+
+// EmbedderError says that the project's vectors are of another model, or of another length, than the embedder's: they cannot be compared. It is
+// [ErrEmbedderChanged]. [Options.Reembed] makes them anew.
+type EmbedderError struct {
+	// Stored and StoredDim are the model and the length of the vectors that the project has, Model and Dim those of the embedder that was given.
+	Stored    string
+	StoredDim int
+	Model     string
+	Dim       int
+}
+
+// Error names both.
+func (e *EmbedderError) Error() string {
+	return fmt.Sprintf("sakur4: the project's vectors are of %q with %d numbers, the embedder's of %q with %d", e.Stored, e.StoredDim, e.Model, e.Dim)
+}
+
+// Is reports whether target is [ErrEmbedderChanged].
+func (e *EmbedderError) Is(target error) bool { return target == ErrEmbedderChanged }
 
 // PendingError says which calls of the newest assistant turn have no result yet. It is [ErrPending].
 type PendingError struct {

@@ -43,5 +43,8 @@ func (h Hits) String() string {
 	if h.LeftOut > 0 {
 		fmt.Fprintf(&b, "\n\n%d more hits had no room.", h.LeftOut)
 	}
+	for _, n := range h.Notes {
+		fmt.Fprintf(&b, "\n\n(%s)", n)
+	}
 	return Frame("recalled", b.String())
 }

@@ -58,6 +58,7 @@ func (s *Session) Interpret(ctx context.Context, anchor AnchorRef, text string) 
 		out, err = putEntry(tx, s.e.project, s.id, n)
 		return err
 	})
+	s.e.dense.nudge()
 	return out, wrap(err)
 }
 

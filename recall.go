@@ -45,6 +45,8 @@ type Hits struct {
 	Items []Hit `json:"items"`
 	// LeftOut counts hits that the budget had no room for.
 	LeftOut int `json:"left_out"`
+	// Notes say what the answer lacks, such as the results of an embedder that did not answer; empty where it lacks nothing.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Hit is one thing remembered.
@@ -77,7 +79,8 @@ const (
 	maxHits = 1000
 )
 
-// Recall finds episodes, facts and interpretations by their words, also those that have left the window. It reads everything that was committed before it was called.
+// Recall finds episodes, facts and interpretations by their words, and with [Options.Embedder] by their sense, also those that have left the window. It reads
+// everything that was committed before it was called. An embedder that is slow or fails takes nothing from the answer but its own part; the notes say so.
 func (e *Engine) Recall(ctx context.Context, q Query) (Hits, error) {
 	if err := e.check(ctx); err != nil {
 		return Hits{}, err
@@ -96,8 +99,12 @@ func (e *Engine) Recall(ctx context.Context, q Query) (Hits, error) {
 		return Hits{}, nil
 	}
 	search := store.SearchQuery{Project: project, Session: q.Session, Terms: terms, K: 4 * k, Since: q.Since, Until: q.Until, IncludeDropped: q.IncludeDropped}
+	near, err := e.dense.query(ctx, project, q.Text)
+	if err != nil {
+		return Hits{}, wrap(err)
+	}
 	var hits []Hit
-	err := e.st.Read(ctx, func(r *store.Reader) error {
+	err = e.st.Read(ctx, func(r *store.Reader) error {
 		episodes, err := r.SearchEpisodes(search)
 		if err != nil {
 			return err
@@ -113,11 +120,18 @@ func (e *Engine) Recall(ctx context.Context, q Query) (Hits, error) {
 		look := e.look(r, project)
 		defer look.close()
 		lists := []recall.Ranked{ranked("episodes", episodes), ranked("facts", facts), ranked("entries", entries)}
-		near, err := look.neighbours(lists, q)
+		if e.dense != nil {
+			list, err := e.dense.search(r, &near, search)
+			if err != nil {
+				return err
+			}
+			lists = append(lists, list)
+		}
+		linked, err := look.neighbours(lists, q)
 		if err != nil {
 			return err
 		}
-		for _, f := range recall.Fuse(append(lists, near), 0) {
+		for _, f := range recall.Fuse(append(lists, linked), 0) {
 			if q.Budget == 0 && settled(hits, f.Score) >= k {
 				break
 			}
@@ -134,7 +148,9 @@ func (e *Engine) Recall(ctx context.Context, q Query) (Hits, error) {
 	if err != nil {
 		return Hits{}, wrap(err)
 	}
-	return e.fit(afterReplacement(byScore(hits)), k, q.Budget), nil
+	out := e.fit(afterReplacement(byScore(hits)), k, q.Budget)
+	out.Notes = near.notes
+	return out, nil
 }
 
 // settled counts the hits that no later one comes before: a look can lower a score and never raises it.

@@ -22,6 +22,7 @@ import (
 	"sakur4/internal/recall"
 	"sakur4/internal/store"
 	"sakur4/internal/tokens"
+	"sakur4/internal/vector"
 )
 
 // Defaults of [Options].
@@ -51,13 +52,15 @@ type Tokenizer interface {
 	Spans(text string) (ids []int32, ends []int)
 }
 
-// Embedder gives dense vectors for texts.
+// Embedder gives dense vectors for texts, for [Engine.Recall]; one of a llama.cpp server is in package llamacpp. It must be safe for concurrent use, honour its
+// context, and answer the same for the same text. See also [QueryEmbedder].
 type Embedder interface {
-	// Model names the model; vectors of two models are never compared.
+	// Model names the model; vectors of two models are never compared. It is not empty and does not change.
 	Model() string
-	// Dim is the length of a vector.
+	// Dim is the length of a vector, in numbers: at least 1 and at most 65,536. It does not change.
 	Dim() int
-	// Embed returns one unit vector a text, in order.
+	// Embed returns one unit vector a text, in order. Texts are valid UTF-8 of 1,200 bytes at most, and not blank. An error about some of the texts makes
+	// the engine ask for each by itself.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
@@ -105,8 +108,12 @@ type Options struct {
 	KVShift bool
 	// KeepReasoning sends reasoning back within the running loop where the template does not preserve it.
 	KeepReasoning bool
-	// Embedder gives dense vectors for recall. Not supported yet.
+	// Embedder gives dense vectors for recall, of what is committed and interpreted. They are computed beside the calls, stored, and never part of a commit;
+	// an embedder that fails or is slow holds up no commit and no prompt, and [Hits] say what is missing. nil is recall by words.
 	Embedder Embedder
+	// Reembed accepts an Embedder whose model or dimension is not that of the project's stored vectors, throws these away, and computes new ones: beside the
+	// calls, or at once with [Engine.Embed]. Without it such an embedder makes Open fail with [ErrEmbedderChanged]. Where the embedder is the same it does nothing.
+	Reembed bool
 	// Summarizer interprets episodes when the server is idle, see [Engine.Dream]; nil selects sentences of theirs instead.
 	Summarizer Summarizer
 	// EncryptionKey encrypts the store at rest. Not supported yet.
@@ -139,6 +146,8 @@ type Engine struct {
 	newID    func() uint64
 	maxFacts int
 
+	dense *dense // nil without an embedder
+
 	dreaming sync.Mutex // held by Dream; guards backoff and problem; taken before mu and a session's mutex
 	backoff  consolidate.Backoff
 	problem  string // the summarizer's newest failure
@@ -154,7 +163,7 @@ type Engine struct {
 
 // Open opens or creates the store at path for one project. ":memory:" is a store that lives as long as the engine, with identical semantics.
 //
-// The errors are [ErrLocked], [ErrCorrupt], [ErrWrongKey], [ErrUnsupported] and those of the file system. A server that is down is no error:
+// The errors are [ErrLocked], [ErrCorrupt], [ErrWrongKey], [ErrUnsupported], [ErrEmbedderChanged] and those of the file system. A server that is down is no error:
 // it is asked when it is needed.
 func Open(ctx context.Context, path string, opts *Options) (*Engine, error) {
 	var o Options
@@ -218,9 +227,23 @@ func Open(ctx context.Context, path string, opts *Options) (*Engine, error) {
 		if o.Project != "" {
 			label = o.Project
 		}
-		if err := e.st.Write(ctx, func(tx *store.Tx) error { return tx.EnsureProject(e.project, label) }); err != nil {
+		err := e.st.Write(ctx, func(tx *store.Tx) error {
+			if err := tx.EnsureProject(e.project, label); err != nil {
+				return err
+			}
+			return e.useModel(tx)
+		})
+		if err != nil {
 			return nil, errors.Join(wrap(err), e.st.Close())
 		}
+	} else if o.Embedder != nil {
+		err := e.st.Read(ctx, func(r *store.Reader) error { return notFoundIsNone(e.checkModel(r, e.project)) })
+		if err != nil {
+			return nil, errors.Join(wrap(err), e.st.Close())
+		}
+	}
+	if o.Embedder != nil {
+		e.dense = startDense(ctx, e)
 	}
 	return e, nil
 }
@@ -250,8 +273,11 @@ func (o *Options) validate() error {
 	if o.KVShift {
 		errs = append(errs, fmt.Errorf("%w: Options.KVShift", ErrUnsupported))
 	}
-	if o.Embedder != nil {
-		errs = append(errs, fmt.Errorf("%w: Options.Embedder", ErrUnsupported))
+	if o.Embedder != nil && (o.Embedder.Model() == "" || o.Embedder.Dim() <= 0 || o.Embedder.Dim() > vector.MaxDim) {
+		bad("Embedder has the model %q and vectors of %d numbers; it needs a name and 1 to %d", o.Embedder.Model(), o.Embedder.Dim(), vector.MaxDim)
+	}
+	if o.Reembed && (o.Embedder == nil || o.ReadOnly) {
+		bad("Reembed needs an Embedder and a store that can be written")
 	}
 	if o.EncryptionKey != nil {
 		errs = append(errs, fmt.Errorf("%w: Options.EncryptionKey", ErrUnsupported))
@@ -274,6 +300,7 @@ func (e *Engine) Close() error {
 	}
 	e.closed = true
 	e.mu.Unlock()
+	e.dense.close()
 	return wrap(e.st.Close())
 }
 

@@ -25,8 +25,20 @@ type Status struct {
 	OtherProjects bool
 	// Backend names the server, Tokenizer what counts with it; Problem is why it does not answer, "" if it does.
 	Backend, Tokenizer, Problem string
+	// Vectors are the project's dense vectors; zero without an embedder.
+	Vectors VectorStatus
 	// Window is the context in tokens, Limit what a prompt may have.
 	Window, Limit int
+}
+
+// VectorStatus says how far a project's vectors are.
+type VectorStatus struct {
+	// Model and Dim are what they were made by and their length.
+	Model string
+	Dim   int
+	// Stored counts the vectors, of which a long text has several; Waiting the episodes and interpretations that were not looked at yet, Refused those that
+	// the model did not take.
+	Stored, Waiting, Refused int
 }
 
 // String returns the status in one line.
@@ -35,6 +47,9 @@ func (s Status) String() string {
 		s.Own.Pins, s.Own.Sessions, s.Window, nonEmpty(s.Backend, "unknown backend"), nonEmpty(s.Tokenizer, "unknown"))
 	if s.OtherProjects {
 		out += fmt.Sprintf("; the store holds other projects: %d episodes in all", s.Store.Episodes)
+	}
+	if v := s.Vectors; v.Model != "" {
+		out += fmt.Sprintf("; %d vectors of %s, %d texts wait for theirs", v.Stored, v.Model, v.Waiting)
 	}
 	if s.Problem != "" {
 		out += "; backend: " + s.Problem
@@ -57,7 +72,19 @@ func (e *Engine) Status(ctx context.Context) (Status, error) {
 			return err
 		}
 		st.Own, st.Store, st.OtherProjects = counts(c.Project), counts(c.Store), c.OtherProjects
-		return nil
+		if e.dense == nil {
+			return nil
+		}
+		m, err := r.VectorModel(e.project)
+		if err != nil {
+			return notFoundIsNone(err)
+		}
+		st.Vectors = VectorStatus{Model: m.Model, Dim: m.Dim, Refused: m.Refused}
+		if st.Vectors.Stored, err = r.Vectors(e.project); err != nil {
+			return err
+		}
+		st.Vectors.Waiting, err = r.VectorsWaiting(e.project)
+		return err
 	})
 	if err != nil {
 		return Status{}, wrap(err)

@@ -14,6 +14,7 @@ var edges = map[string][]string{
 		"boundary", "evict", "receipt", "semantic", "symbolic", "toolparse",
 		"internal/codesym", "internal/consolidate", "internal/cortex", "internal/digest", "internal/embedded", "internal/episode", "internal/fold",
 		"internal/frame", "internal/pin", "internal/project", "internal/prompt", "internal/recall", "internal/sourcefile", "internal/store", "internal/tokens", "internal/turn",
+		"internal/vector", // the engine packs what the model gave before it is stored
 	},
 
 	// The public rooms.
@@ -35,6 +36,7 @@ var edges = map[string][]string{
 	"internal/pin":         {},
 	"internal/recall":      {"internal/digest"},
 	"internal/turn":        {"boundary", "evict", "receipt", "internal/digest", "internal/episode", "internal/frame"},
+	"internal/vector":      {}, // numbers only: the store searches with it what it holds
 
 	// Rooms that reach the world, or a backend.
 	"internal/cortex":     {"internal/codesym", "internal/digest", "internal/episode"},
@@ -42,7 +44,7 @@ var edges = map[string][]string{
 	"internal/project":    {"internal/digest"},
 	"internal/sourcefile": {},
 	"internal/prompt":     {"boundary", "receipt", "internal/digest", "internal/episode", "internal/turn"},
-	"internal/store":      {"evict", "semantic", "symbolic", "internal/digest", "internal/episode", "internal/project", "internal/recall"},
+	"internal/store":      {"evict", "semantic", "symbolic", "internal/digest", "internal/episode", "internal/project", "internal/recall", "internal/vector"},
 	"internal/tokens":     {"internal/digest"},
 
 	// For tests and checks only.

@@ -39,6 +39,9 @@ type Store struct {
 	active  int
 	closed  bool
 
+	vectorMu    sync.Mutex // guards vectorCache
+	vectorCache *vectorCache
+
 	stop          func() // ends the maintenance goroutine
 	wake, stopped chan struct{}
 	logPages      atomic.Int64 // pages in the log after the last commit; 0 after a checkpoint

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"sakur4/internal/vector"
 )
 
 // Report is what [Store.Verify] found. Problems is empty when the store is sound.
@@ -70,7 +72,7 @@ type verifier struct {
 }
 
 func (v *verifier) run() error {
-	for _, check := range [...]func() error{v.pages, v.schema, v.records, v.relations, v.totals, v.count} {
+	for _, check := range [...]func() error{v.pages, v.schema, v.records, v.relations, v.totals, v.vectors, v.count} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -255,6 +257,39 @@ ORDER BY t.name`},
 		}
 	}
 	return nil
+}
+
+// vectors decodes every block, and looks up whose its vectors are.
+func (v *verifier) vectors() error {
+	return v.reader.conn.each(`
+SELECT b.num, b.project_num, b.kind, b.parts, b.body, m.dim, m.episode_mark, m.entry_mark
+FROM vector_block b
+JOIN vector_model m ON m.project_num = b.project_num
+ORDER BY b.num`, nil, func(s *sqlite3.Stmt) error {
+		num, kind := s.ColumnInt64(0), uint8(s.ColumnInt(2))
+		rows, err := decodeParts(kind, s.ColumnRawBlob(3))
+		if err == nil {
+			err = vector.NewMatrix(s.ColumnInt(5)).Add(rows, s.ColumnRawBlob(4))
+		}
+		if err != nil {
+			v.report.add("vector block %d: %v", num, err)
+			return nil
+		}
+		sql, mark := `SELECT 1 FROM episodic_stream WHERE seq = ? AND project_id = ?`, s.ColumnInt64(6)
+		if kind == VectorOfEntry {
+			sql, mark = `SELECT 1 FROM semantic_atlas a JOIN project p ON p.project_id = a.project_id WHERE a.num = ? AND p.num = ?`, s.ColumnInt64(7)
+		}
+		for _, row := range rows {
+			_, found, err := v.reader.conn.number(sql, row.Row, s.ColumnInt64(1))
+			if err != nil {
+				return err
+			}
+			if !found || row.Row > mark {
+				v.report.add("vector block %d: row %d is not there, is of another project, or lies behind the mark %d", num, row.Row, mark)
+			}
+		}
+		return nil
+	})
 }
 
 func (v *verifier) count() error {
