@@ -80,7 +80,7 @@ func TestMergingChangesNoAnswer(t *testing.T) {
 	}
 	for i := range 60 {
 		write(t, s, func(tx *store.Tx) error {
-			for j := range 20 {
+			for j := range 6 {
 				e := episode.Record{ID: fmt.Sprintf("ep_%d_%d", i, j), Project: "p", Session: "s", Role: episode.User, Content: fmt.Sprintf("every word%d word%d", i%7, j)}
 				if err := tx.AppendEpisode(&e); err != nil {
 					return err
