@@ -65,9 +65,19 @@ func (f Fact) String() string {
 	return fmt.Sprintf("%s %s = %s", f.row.Kind, f.row.QualifiedName, f.row.Value)
 }
 
+// groupDigits is how many digits of an id the facts of one result or file have in common.
+const groupDigits = 6
+
 // FactID returns the id of the natural key: "sym_" and 32 hexadecimal digits. The same key has the same id in every store.
+//
+// The first six digits are those of the file, or where there is none of the call: the facts of one result lie side by side in whatever is sorted by
+// id, so that recording them touches a few pages of the store instead of one for each.
 func FactID(project, qualifiedName, kind, filePath string) string {
-	return "sym_" + digest.Fields(project, qualifiedName, kind, filePath).String()[:32]
+	group := filePath
+	if group == "" {
+		group = callOf(qualifiedName)
+	}
+	return "sym_" + digest.Fields(project, group).String()[:groupDigits] + digest.Fields(project, qualifiedName, kind, filePath).String()[:32-groupDigits]
 }
 
 // The errors of [Extract], [Read] and [Rederive].

@@ -24,6 +24,9 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s[:n], "\ufffd") + "… [" + strconv.Itoa(len(s)-n) + " more bytes]"
 }
 
+// shortDigits is the length of [digest.Digest.Short].
+const shortDigits = 8
+
 // namePrefix returns the part of the qualified names that the call gives: tool name, "#" and 8 hexadecimal digits over the canonical arguments.
 // A file that the cortex read has no call; its path is part of the key already.
 func namePrefix(ev Evidence) string {
@@ -37,6 +40,15 @@ func namePrefix(ev Evidence) string {
 		arguments = "raw\n" + ev.Arguments()
 	}
 	return ev.ToolName() + "#" + digest.Of(arguments).Short()
+}
+
+// callOf returns what [namePrefix] put in front of a qualified name, or the whole name where it put nothing there.
+func callOf(qualifiedName string) string {
+	at := strings.IndexByte(qualifiedName, '#')
+	if end := at + 1 + shortDigits; at >= 0 && end <= len(qualifiedName) {
+		return qualifiedName[:end]
+	}
+	return qualifiedName
 }
 
 // uniquer gives equal names of a kind the suffixes #2, #3 … in source order, and never the name that another place has taken.

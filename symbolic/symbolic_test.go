@@ -112,6 +112,35 @@ func TestNaturalKey(t *testing.T) {
 	}
 }
 
+// TestFactsOfAResultAreNeighbours: what is recorded together has ids that sort together.
+func TestFactsOfAResultAreNeighbours(t *testing.T) {
+	t.Parallel()
+	const same = len("sym_") + 6
+	ids := func(arguments string) (list []string) {
+		facts, err := symbolic.Extract(symbolic.JSON(), evidence(t, "api", arguments, `{"a":1,"b":{"c#d":2,"e":3}}`))
+		if err != nil || len(facts) != 3 {
+			t.Fatalf("Extract = %v, %v, want 3 facts", facts, err)
+		}
+		for _, f := range facts {
+			list = append(list, f.ID())
+		}
+		return list
+	}
+	one, two := ids(`{"n":1}`), ids(`{"n":2}`)
+	for i := range one {
+		if one[i][:same] != one[0][:same] || two[i][:same] != two[0][:same] {
+			t.Errorf("ids of one result do not begin alike: %q, %q", one, two)
+		}
+	}
+	if one[0][:same] == two[0][:same] {
+		t.Errorf("ids of two results begin alike: %q, %q", one[0], two[0])
+	}
+	file := []string{symbolic.FactID("p", "Name", "function", "a.go"), symbolic.FactID("p", "Other", "type", "a.go"), symbolic.FactID("p", "Name", "function", "b.go")}
+	if file[0][:same] != file[1][:same] || file[0][:same] == file[2][:same] {
+		t.Errorf("ids = %q, want the first two to begin alike and the third not", file)
+	}
+}
+
 func TestZeroValuesAreRefused(t *testing.T) {
 	t.Parallel()
 	if _, err := symbolic.Extract(symbolic.JSON(), symbolic.Evidence{}); !errors.Is(err, symbolic.ErrNoEvidence) {

@@ -29,6 +29,9 @@ func TestRecordedRowsCannotBeChanged(t *testing.T) {
 		if err := tx.PutFacts("p", []symbolic.Row{fact("p", "a", "2", "h2", "ep_2")}, clock()()); err != nil {
 			return err
 		}
+		if err := tx.MarkSuperseded("p", "ep_1", "ep_2"); err != nil {
+			return err
+		}
 		return tx.AddPin(store.PinRow{ID: "pin_1", Project: "p", Kind: "constraint", Text: "never"})
 	})
 	raw := storetest.Raw(t, path)

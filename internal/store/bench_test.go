@@ -56,7 +56,7 @@ CREATE TABLE t (id INTEGER PRIMARY KEY, content BLOB)`); err != nil {
 				list := make([]symbolic.Row, facts)
 				for i := range list {
 					list[i] = fact("p", fmt.Sprintf("read#%08x/field%d", n, i), "value", "h", id)
-					list[i].FactID = fmt.Sprintf("sym_%032x", random.Uint64())
+					list[i].FactID = symbolic.FactID("p", list[i].QualifiedName, list[i].Kind, list[i].FilePath)
 				}
 				start = time.Now()
 				write(b, s, func(tx *store.Tx) error {

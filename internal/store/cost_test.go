@@ -7,10 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"sakur4/internal/episode"
 	"sakur4/internal/store"
 	"sakur4/internal/storetest"
+	"sakur4/symbolic"
 )
 
 // prose returns n bytes of words that compress like text.
@@ -59,6 +61,54 @@ func TestAppendCostDoesNotGrowWithHistory(t *testing.T) {
 	t.Logf("%.1f pages an append after 200 episodes, %.1f after 2,000", few, many)
 	if many > few+2 {
 		t.Errorf("an append writes %.1f pages after 2,000 episodes, %.1f after 200", many, few)
+	}
+}
+
+// TestFactsCostFewPages counts the pages that a result with facts writes to the log, among many facts: those of one result lie side by side in every
+// index. Each would otherwise touch two pages of its own, which makes more than 100.
+func TestFactsCostFewPages(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t, store.WithoutIndexing(store.Config{}))
+	ensure(t, s, "p", "s")
+	random := rand.New(rand.NewPCG(1, 2))
+	commit := func(facts int) {
+		write(t, s, func(tx *store.Tx) error {
+			e := episode.Record{ID: fmt.Sprintf("ep_%016x", random.Uint64()), Project: "p", Session: "s", Role: episode.Tool, Content: prose(random, 2000)}
+			if err := tx.AppendEpisode(&e); err != nil {
+				return err
+			}
+			call := random.Uint32()
+			list := make([]symbolic.Row, facts)
+			for i := range list {
+				row := fact("p", fmt.Sprintf("read#%08x/field%d", call, i), "value", strings.Repeat("h", 64), e.ID)
+				row.FactID = symbolic.FactID("p", row.QualifiedName, row.Kind, row.FilePath)
+				list[i] = row
+			}
+			return tx.PutFacts("p", list, time.Time{})
+		})
+	}
+	for range 300 {
+		commit(20)
+	}
+	written, log := 0, 0
+	store.WatchPages(s, func(pages int) {
+		if pages <= log {
+			log = 0 // the log was copied into the file and begins anew
+		}
+		written, log = written+pages-log, pages
+	})
+	commit(0)
+	for _, c := range []struct{ facts, pages int }{{0, 10}, {1, 20}, {20, 45}} {
+		const commits = 20
+		before := written
+		for range commits {
+			commit(c.facts)
+		}
+		got := float64(written-before) / commits
+		t.Logf("%.1f pages a result with %d facts", got, c.facts)
+		if got > float64(c.pages) {
+			t.Errorf("a result with %d facts writes %.1f pages, want at most %d", c.facts, got, c.pages)
+		}
 	}
 }
 

@@ -18,30 +18,47 @@ type EdgeRow struct {
 	SeenHash string
 	// Confidence is from 0 to 1; 0 is stored as 1.
 	Confidence float64
-	// Created is when the edge was first put; set by the store.
+	// Created is when the edge was first put, or of an edge from a fact when the fact got its value; set by the store.
 	Created time.Time
 }
 
 const edgeColumns = `project_id, from_id, to_id, kind, site, seen_hash, confidence, created`
 
-// Edges returns the project's edges. An empty from, to or kind stands for any.
+// factEdges reads the edges that lead from facts to the results in which they were read. They are the facts' own column and stored nowhere else: a result
+// has hundreds of facts, and each edge would touch two more pages.
+const factEdges = `
+UNION ALL
+SELECT project_id, fact_id, episode_id, 'derived_from', '', '', 1.0, updated
+FROM symbolic_fact`
+
+// Edges returns the project's edges, sorted by to, kind and from. An empty from, to or kind stands for any.
 func (r *Reader) Edges(project, from, to, kind string) ([]EdgeRow, error) {
-	var q query
-	q.where("project_id = ?", project)
-	table := "dependency_graph_edge"
+	var stored, facts query
+	stored.where("project_id = ?", project)
+	facts.where("project_id = ? AND episode_id <> ''", project)
+	// The order of the result tempts the planner to read all of the project's edges, so the indexes are named.
+	table, factIndex := "dependency_graph_edge", ""
 	if from != "" {
-		q.where("from_id = ?", from)
+		stored.where("from_id = ?", from)
+		facts.where("fact_id = ?", from)
 		if to == "" {
-			table += " INDEXED BY dependency_graph_edge_from" // the order of the result tempts the planner to read all of the project's edges
+			table += " INDEXED BY dependency_graph_edge_from"
 		}
 	}
 	if to != "" {
-		q.where("to_id = ?", to)
+		stored.where("to_id = ?", to)
+		facts.where("episode_id = ?", to)
+		factIndex = " INDEXED BY symbolic_fact_episode"
 	}
 	if kind != "" {
-		q.where("kind = ?", kind)
+		stored.where("kind = ?", kind)
 	}
-	return all(rows(r, "edges", "SELECT "+edgeColumns+"\nFROM "+table+q.clause()+"\nORDER BY to_id, kind, from_id", q.args,
+	sql, args := "SELECT "+edgeColumns+"\nFROM "+table+stored.clause(), stored.args
+	if kind == "" || kind == "derived_from" {
+		sql += factEdges + factIndex + facts.clause()
+		args = append(args, facts.args...)
+	}
+	return all(rows(r, "edges", sql+"\nORDER BY to_id, kind, from_id", args,
 		func(s *sqlite3.Stmt) (EdgeRow, error) {
 			return EdgeRow{
 				Project:    s.ColumnText(0),
@@ -62,12 +79,13 @@ func (r *Reader) InDegree(project string, ids []string) (map[string]int, error) 
 	degrees := make(map[string]int, len(ids))
 	for _, id := range ids {
 		err := r.each("in-degree of "+id, `
-SELECT count(*)
-FROM dependency_graph_edge
-WHERE project_id = ? AND to_id = ? AND kind <> 'supersedes'`, []any{project, id}, func(s *sqlite3.Stmt) error {
-			degrees[id] = s.ColumnInt(0)
-			return nil
-		})
+SELECT
+  (SELECT count(*) FROM dependency_graph_edge WHERE project_id = ? AND to_id = ? AND kind <> 'supersedes') +
+  (SELECT count(*) FROM symbolic_fact INDEXED BY symbolic_fact_episode WHERE project_id = ? AND episode_id <> '' AND episode_id = ?)`,
+			[]any{project, id, project, id}, func(s *sqlite3.Stmt) error {
+				degrees[id] = s.ColumnInt(0)
+				return nil
+			})
 		if err != nil {
 			return nil, err
 		}

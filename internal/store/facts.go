@@ -107,7 +107,7 @@ ORDER BY v.version`, []any{id, project}, scanFact))
 }
 
 // PutFacts writes facts on their natural key. A new key is inserted. A changed value or hash takes the place of the old one, which moves
-// to the versions. An unchanged one only gets its newest evidence. Each fact has one derived_from edge, to the episode of its evidence.
+// to the versions. An unchanged one only gets its newest evidence. The episode of a fact's evidence is its one derived_from edge: see [Reader.Edges].
 // All rows must be of the project. First, Updated and Version of the rows are ignored.
 func (tx *Tx) PutFacts(project string, list []symbolic.Row, at time.Time) error {
 	if at.IsZero() {
@@ -126,65 +126,71 @@ func (tx *Tx) putFact(project string, row *symbolic.Row, at time.Time) error {
 	if row.Project != project {
 		return fail(tx.ctx, fmt.Errorf("it is of project %q, not %q: %w", row.Project, project, ErrRefused), "%s", what)
 	}
+	// Most facts are new: they are inserted without being looked for first.
+	inserted, err := tx.insertFact(what, row, at)
+	if err != nil || inserted {
+		return err
+	}
+	return tx.renewFact(what, row, at)
+}
+
+// insertFact inserts a fact and reports true, or false where its key is there.
+func (tx *Tx) insertFact(what string, row *symbolic.Row, at time.Time) (bool, error) {
+	revision, err := tx.nextRevision(what)
+	if err != nil {
+		return false, err
+	}
+	n, err := tx.exec(what, `
+INSERT INTO symbolic_fact (`+factColumns+`, revision)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)
+ON CONFLICT (project_id, qualified_name, kind, file_path) DO NOTHING`,
+		row.FactID, row.Project, row.QualifiedName, row.Kind, row.FilePath, row.Source, blob(row.Value), row.ASTHash,
+		row.Episode, row.Offset, row.Line, at, at, revision)
+	if errors.Is(err, sqlite3.CONSTRAINT_UNIQUE) {
+		return false, fail(tx.ctx, fmt.Errorf("the id is another key's: %w", err), "%s", what)
+	}
+	if err != nil || n == 0 {
+		return false, err
+	}
+	tx.revision = revision
+	tx.added += int64(len(row.QualifiedName) + len(row.Value))
+	return true, nil
+}
+
+// renewFact writes a fact whose key is there.
+func (tx *Tx) renewFact(what string, row *symbolic.Row, at time.Time) error {
 	var old symbolic.Row
 	err := tx.each(what, `
 SELECT `+factColumns+`
 FROM symbolic_fact
 WHERE project_id = ? AND qualified_name = ? AND kind = ? AND file_path = ?`,
-		[]any{project, row.QualifiedName, row.Kind, row.FilePath}, func(s *sqlite3.Stmt) (err error) {
+		[]any{row.Project, row.QualifiedName, row.Kind, row.FilePath}, func(s *sqlite3.Stmt) (err error) {
 			old, err = scanFact(s)
 			return err
 		})
-	if err != nil {
-		return err
-	}
 	switch {
-	case old.FactID == "":
-		err = tx.insertFact(what, row, at)
+	case err != nil:
+		return err
 	case old.FactID != row.FactID:
-		err = fail(tx.ctx, fmt.Errorf("its key has the id %s: %w", old.FactID, ErrRefused), "%s", what)
+		return fail(tx.ctx, fmt.Errorf("its key has the id %s: %w", old.FactID, ErrRefused), "%s", what)
 	case old.ASTHash != row.ASTHash || old.Value != row.Value || old.Source != row.Source:
-		err = tx.replaceFact(what, &old, row, at)
+		return tx.replaceFact(what, &old, row, at)
 	case old.Episode != row.Episode || old.Offset != row.Offset || old.Line != row.Line:
-		_, err = tx.exec(what, `
+		_, err := tx.exec(what, `
 UPDATE symbolic_fact
 SET episode_id = ?, byte_offset = ?, line = ?
 WHERE fact_id = ?`, row.Episode, row.Offset, row.Line, row.FactID)
-	default:
-		return nil
-	}
-	if err != nil || old.Episode == row.Episode {
 		return err
 	}
-	if old.Episode != "" {
-		_, err := tx.exec(what, `
-DELETE FROM dependency_graph_edge
-WHERE project_id = ? AND to_id = ? AND kind = 'derived_from' AND from_id = ?`, project, old.Episode, row.FactID)
-		if err != nil {
-			return err
-		}
-	}
-	if row.Episode == "" {
-		return nil
-	}
-	return tx.PutEdges([]EdgeRow{{Project: project, From: row.FactID, To: row.Episode, Kind: "derived_from"}})
+	return nil
 }
 
-func (tx *Tx) insertFact(what string, row *symbolic.Row, at time.Time) error {
-	revision, err := tx.next(what, `SELECT coalesce(max(revision), 0) FROM symbolic_fact`)
-	if err != nil {
-		return err
+// nextRevision returns the number after the highest revision of a fact. Whoever uses it sets tx.revision.
+func (tx *Tx) nextRevision(what string) (int64, error) {
+	if tx.revision > 0 {
+		return tx.revision + 1, nil
 	}
-	_, err = tx.exec(what, `
-INSERT INTO symbolic_fact (`+factColumns+`, revision)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)`,
-		row.FactID, row.Project, row.QualifiedName, row.Kind, row.FilePath, row.Source, blob(row.Value), row.ASTHash,
-		row.Episode, row.Offset, row.Line, at, at, revision)
-	tx.added += int64(len(row.QualifiedName) + len(row.Value))
-	if errors.Is(err, sqlite3.CONSTRAINT_UNIQUE) {
-		return fail(tx.ctx, fmt.Errorf("the id is another key's: %w", err), "%s", what)
-	}
-	return err
+	return tx.next(what, `SELECT coalesce(max(revision), 0) FROM symbolic_fact`)
 }
 
 func (tx *Tx) replaceFact(what string, old, row *symbolic.Row, at time.Time) error {
@@ -199,7 +205,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 	if err != nil {
 		return err
 	}
-	revision, err := tx.next(what, `SELECT coalesce(max(revision), 0) FROM symbolic_fact`)
+	revision, err := tx.nextRevision(what)
 	if err != nil {
 		return err
 	}
@@ -208,6 +214,10 @@ UPDATE symbolic_fact
 SET source = ?, value = ?, ast_hash = ?, episode_id = ?, byte_offset = ?, line = ?, updated = ?, version = version + 1, revision = ?
 WHERE fact_id = ?`,
 		row.Source, blob(row.Value), row.ASTHash, row.Episode, row.Offset, row.Line, at, revision, row.FactID)
+	if err != nil {
+		return err
+	}
+	tx.revision = revision
 	tx.added += int64(len(row.QualifiedName) + len(row.Value))
-	return err
+	return nil
 }

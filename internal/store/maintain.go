@@ -59,7 +59,7 @@ func (s *Store) maintain(ctx context.Context) {
 			}
 			s.note(ctx, s.checkpoint(ctx, checkpointer))
 		}
-		if s.unindexed.Load() >= indexBatchBytes {
+		if s.unindexed.Load() >= indexBatchBytes && !s.cfg.lazy {
 			err := s.drain(ctx, true)
 			if err == nil {
 				err = s.merge(ctx)

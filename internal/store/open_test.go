@@ -129,6 +129,17 @@ VALUES (1, 'ep_old', 1, 1, 'user', '', '', 0, 0, 0, 0, 0, 1, x'2cf24dba5fb0a30e2
 					t.Fatal(err)
 				}
 			}
+			// Facts had a stored edge once.
+			stored := version > 0 && strings.Contains(strings.Join(scripts[version:], ""), "DELETE FROM dependency_graph_edge")
+			if stored {
+				if err := raw.Exec(`
+INSERT INTO symbolic_fact (fact_id, project_id, qualified_name, kind, file_path, source, value, ast_hash, episode_id, byte_offset, line, first_seen, updated, version, revision)
+VALUES ('sym_old', 'p', 'a', 'json_field', '', 'json', x'31', 'h', 'ep_old', 0, 1, 0, 0, 1, 1);
+INSERT INTO dependency_graph_edge (project_id, to_id, kind, from_id, site, seen_hash, confidence, created)
+VALUES ('p', 'ep_old', 'derived_from', 'sym_old', '', '', 1, 0), ('p', 'ep_old', 'derived_from', 'sem_old', '', '', 1, 0)`); err != nil {
+					t.Fatal(err)
+				}
+			}
 			if version > 0 {
 				_, err := store.Open(t.Context(), store.Config{Path: path, ReadOnly: true})
 				if !errors.Is(err, store.ErrReadOnly) {
@@ -148,7 +159,11 @@ VALUES (1, 'ep_old', 1, 1, 'user', '', '', 0, 0, 0, 0, 0, 1, x'2cf24dba5fb0a30e2
 				if len(found) != 1 {
 					t.Errorf("SearchEpisodes(hello) = %v, want the old episode", found)
 				}
-				return errors.Join(err, e2)
+				edges, e3 := r.Edges("p", "", "ep_old", "derived_from")
+				if stored && (len(edges) != 2 || edges[0].From != "sem_old" || edges[1].From != "sym_old") {
+					t.Errorf("Edges(to ep_old) = %+v, want each once", edges)
+				}
+				return errors.Join(err, e2, e3)
 			})
 		})
 	}
