@@ -13,6 +13,7 @@ import (
 	"sakur4/internal/episode"
 	"sakur4/internal/store"
 	"sakur4/internal/storetest"
+	"sakur4/internal/vector"
 	"sakur4/semantic"
 	"sakur4/symbolic"
 )
@@ -88,6 +89,16 @@ func everything(r *store.Reader, project, other string) (map[string]any, error) 
 	keep("Freshness", states, err)
 	found, err = r.SearchEntries(store.SearchQuery{Project: project, Terms: []string{"secret"}, K: 100})
 	keep("SearchEntries", found, err)
+	model, err := r.VectorModel(project)
+	keep("VectorModel", model, err)
+	batch, err := r.VectorBatch(project, store.VectorOfEntry, 1<<40)
+	keep("VectorBatch", batch.Texts, err)
+	waiting, err := r.VectorsWaiting(project)
+	keep("VectorsWaiting", waiting, err)
+	vectors, err := r.Vectors(project)
+	keep("Vectors", vectors, err)
+	found, err = r.SearchVectors(store.SearchQuery{Project: project, K: 100, IncludeDropped: true}, vector.NewQuery([]float32{1, 2, 3}))
+	keep("SearchVectors", found, err)
 	fold, err := r.Fold(project, other+"_fold")
 	keep("Fold", fold, err)
 	folds, err := r.Folds(project, "s")
@@ -136,8 +147,12 @@ func occupy(t *testing.T, s *store.Store, project string, times int) {
 			Origin: semantic.Interpreted, Tokens: 4, Replaces: id("sem", 1)})
 		do(err)
 		do(tx.OpenFold(store.FoldRow{ID: project + "_fold", Project: project, Session: "s", Goal: "secret"}))
+		do(tx.SetVectorModel(project, "m", 3))
 		return errors.Join(errs...)
 	})
+	for b := batch(t, s, project); !b.Empty(); b = batch(t, s, project) {
+		put(t, s, project, b, 1, 2, 3)
+	}
 }
 
 // TestProjectsNeverSeeEachOther compares a project alone in its store with one beside another of the same text and session.
@@ -201,10 +216,11 @@ func TestProjectsNeverSeeEachOther(t *testing.T) {
 // TestEveryMethodIsAsked fails when a Reader gains a method that the isolation test does not ask.
 func TestEveryMethodIsAsked(t *testing.T) {
 	t.Parallel()
-	known := map[string]bool{"Projects": true} // names every project on purpose
+	known := map[string]bool{"Projects": true, "VectorTop": true} // of every project on purpose
 	for _, name := range []string{"Episode", "SessionEpisodes", "Episodes", "LastSeq", "Sessions", "Pins", "Notes", "RenderState", "Decisions", "Receipt",
 		"LastReceipt", "Receipts", "Evictions", "Checkpoints", "Fact", "Facts", "FactVersions", "Edges", "InDegree", "Marks", "SearchEpisodes", "SearchFacts",
-		"Fold", "Folds", "Counts", "Entry", "Entries", "Freshness", "SearchEntries"} {
+		"Fold", "Folds", "Counts", "Entry", "Entries", "Freshness", "SearchEntries",
+		"VectorModel", "VectorBatch", "VectorsWaiting", "Vectors", "SearchVectors"} {
 		known[name] = true
 	}
 	typ := reflect.TypeFor[*store.Reader]()
