@@ -16,6 +16,9 @@ func (r *Resolver) goImplements(typ, iface int) bool {
 	if typ < 0 || typ == iface || g.lang(g.src.Symbols[typ].File) != codesym.Go {
 		return false
 	}
+	if yes, known := r.exactImplements(typ, iface); known {
+		return yes && len(r.methodsOf(iface)) > 0
+	}
 	want := r.methodsOf(iface)
 	if len(want) == 0 {
 		return false

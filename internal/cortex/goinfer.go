@@ -27,6 +27,7 @@ type goFile struct {
 	base  int // position of offset 0
 	calls map[int]*ast.CallExpr
 	binds map[ast.Decl][]goBinding
+	uses  map[string][]goUse // by name; nil before they are asked for
 }
 
 // goValue is an expression that has the type of a name: the type itself, or a value with the index of the one that is meant of several.

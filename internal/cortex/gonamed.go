@@ -7,8 +7,8 @@ import (
 	"sakur4/internal/codesym"
 )
 
-// types are the predeclared types. They have no methods of the project; that of error is nobody's.
-var types = map[string]bool{
+// predeclared are the predeclared types. They have no methods of the project; that of error is nobody's.
+var predeclared = map[string]bool{
 	"any": true, "bool": true, "byte": true, "comparable": true, "complex64": true, "complex128": true, "error": true, "float32": true, "float64": true,
 	"int": true, "int8": true, "int16": true, "int32": true, "int64": true, "rune": true, "string": true,
 	"uint": true, "uint8": true, "uint16": true, "uint32": true, "uint64": true, "uintptr": true,
@@ -35,7 +35,7 @@ func (n *goInfer) resolveType(f *goFile, x ast.Expr) (goType, bool) {
 		if i := n.typeNamed(n.r.g.src.Files[f.file].Package, x.Name, f.file); i >= 0 {
 			return goType{symbol: i}, true
 		}
-		return outside, types[x.Name]
+		return outside, predeclared[x.Name]
 	case *ast.SelectorExpr:
 		pkg, ok := n.imported(f, x.X)
 		if !ok {

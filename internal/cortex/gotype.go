@@ -220,7 +220,7 @@ func (n *goInfer) function(pkg string, f *goFile, id *ast.Ident, index int) (goT
 			return n.resultOfSymbol(int(i), index)
 		}
 	}
-	if f != nil && types[id.Name] {
+	if f != nil && predeclared[id.Name] {
 		return outside, true
 	}
 	if v, ok := n.packageVar(pkg, id.Name); ok {

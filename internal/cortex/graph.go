@@ -4,11 +4,12 @@ import (
 	"path"
 	"sort"
 	"strings"
+	"sync"
 
 	"sakur4/internal/codesym"
 )
 
-// Graph answers questions about who calls whom in a [Source]. It is safe for concurrent use: nothing in it changes once it is made.
+// Graph answers questions about who calls whom in a [Source]. It is safe for concurrent use: what it says never changes.
 type Graph struct {
 	src *Source
 	// byShort and byCallee hold symbols and refs by name, byAlias the imports that give a name another one; each list is in the order of the source.
@@ -20,6 +21,8 @@ type Graph struct {
 	keys                       []int32            // of the symbols: declarations with equal ones are one
 	scopes                     []string           // of the symbols
 	clauses                    []string           // names in the package clauses of Go files
+
+	links func() ([]link, []float64) // findLinks, called once
 }
 
 // NewGraph makes a Graph of a source, which must not change afterwards.
@@ -30,6 +33,7 @@ func NewGraph(src *Source) *Graph {
 		g.byFile[f.Path] = i
 		g.byPackage[f.Package] = append(g.byPackage[f.Package], int32(i))
 	}
+	g.links = sync.OnceValues(g.findLinks)
 	g.keys, g.scopes, g.clauses = make([]int32, len(src.Symbols)), make([]string, len(src.Symbols)), make([]string, len(src.Files))
 	keys := map[[3]string]int32{}
 	for i := range src.Symbols {

@@ -73,7 +73,8 @@ func (r *Resolver) Impact(target, depth, limit int) Impact {
 			if via.Symbol < 0 {
 				continue
 			}
-			r.dependents(via.Symbol, d == 0, func(x Dependent) {
+			k := g.src.Symbols[via.Symbol].Kind
+			r.dependents(via.Symbol, d == 0 || k == codesym.Function || k == codesym.Method, func(x Dependent) {
 				key := g.dependentKey(&x)
 				if seen[key] {
 					return
@@ -143,7 +144,7 @@ func (g *Graph) variants(symbol int) func(func(int) bool) {
 	}
 }
 
-// dependents yields what depends directly on a symbol. uses says whether uses that are no calls count: those of what calls it do not.
+// dependents yields what depends directly on a symbol. uses says whether uses that are no calls count: a type that is used further on is hardly affected.
 func (r *Resolver) dependents(symbol int, uses bool, yield func(Dependent)) {
 	g := r.g
 	s := &g.src.Symbols[symbol]

@@ -2,6 +2,8 @@ package cortex
 
 import (
 	"go/ast"
+	"go/token"
+	"slices"
 	"strings"
 
 	"sakur4/internal/codesym"
@@ -38,9 +40,12 @@ func (r *Resolver) mentions(symbol int, yield func(Dependent)) {
 	if s.Kind == codesym.Module {
 		return
 	}
+	if r.Exact != nil && g.lang(s.File) == codesym.Go {
+		r.exactUses(symbol, yield)
+	}
 	for _, file := range r.namers(symbol) {
 		text, ok := r.Text(file)
-		if !ok || !hasWord(text, s.Short) {
+		if !ok || r.Exact.has(file) || !hasWord(text, s.Short) {
 			continue
 		}
 		if g.lang(file) == codesym.Go {
@@ -55,18 +60,30 @@ func (r *Resolver) mentions(symbol int, yield func(Dependent)) {
 func (r *Resolver) namers(symbol int) []int {
 	g := r.g
 	home := g.src.Symbols[symbol].File
-	var out []int
-	next := 0 // in the imports, which are sorted by file as well
-	for file := range g.src.Files {
-		ok := file == home || g.lang(file) == codesym.Go && g.src.Files[file].Package == g.src.Files[home].Package
-		for ; next < len(g.src.Imports) && g.src.Imports[next].File == file; next++ {
-			ok = ok || r.provides(file, &g.src.Imports[next], symbol)
+	pkg := g.src.Files[home].Package
+	if g.lang(home) == codesym.Go {
+		if r.goImporters == nil {
+			r.goImporters = map[string][]int{}
+			for i := range g.src.Imports {
+				m := &g.src.Imports[i]
+				r.goImporters[m.Path] = append(r.goImporters[m.Path], m.File)
+			}
 		}
-		if ok {
-			out = append(out, file)
+		out := slices.Clone(r.goImporters[pkg])
+		for _, f := range g.byPackage[pkg] {
+			out = append(out, int(f))
+		}
+		slices.Sort(out)
+		return slices.Compact(out)
+	}
+	out := []int{home}
+	for i := range g.src.Imports {
+		if m := &g.src.Imports[i]; out[len(out)-1] != m.File && r.provides(m.File, m, symbol) {
+			out = append(out, m.File)
 		}
 	}
-	return out
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // wordMentions finds a name by its letters.
@@ -103,6 +120,9 @@ func (r *Resolver) mention(symbol, file, offset, line int, tier Tier, yield func
 // inImport reports whether an offset lies in an import declaration.
 func (r *Resolver) inImport(file, offset int) bool {
 	for _, m := range r.imports(file) {
+		if m.Symbol < 0 {
+			continue
+		}
 		if s := &r.g.src.Symbols[m.Symbol]; offset >= s.Start && offset < s.End {
 			return true
 		}
@@ -122,65 +142,103 @@ func (r *Resolver) goMentions(symbol, file int, yield func(Dependent)) {
 		return
 	}
 	key := g.key(symbol)
-	called := map[*ast.Ident]bool{}
 	text, _ := r.Text(file)
-	say := func(id *ast.Ident, tier Tier) {
-		at := int(id.Pos()) - f.base
+	method := s.Kind == codesym.Method
+	top := !method && topLevel(g, symbol)
+	bare := top && r.samePackage(file, s.File)
+	for _, use := range f.names()[s.Short] {
+		at := int(use.id.Pos()) - f.base
+		tier := SamePackage
+		switch {
+		case use.key && s.Kind != codesym.Constant:
+			continue // a field, which may well have the name of a type or a function
+		case use.of == nil:
+			if _, local := r.gofer.binding(f, s.Short, use.id.Pos()); local || !bare || declares(g, file, at, symbol) {
+				continue
+			}
+		default:
+			if pkg, ok := r.gofer.imported(f, use.of); ok {
+				if !top || pkg != g.src.Files[s.File].Package {
+					continue
+				}
+				tier = ImportedName
+			} else if tier = ReceiverType; !method || !r.gofer.reaches(f, use.of, s.Short, key) {
+				continue
+			}
+		}
 		r.mention(symbol, file, at, 1+strings.Count(text[:at], "\n"), tier, yield)
 	}
-	method := s.Kind == codesym.Method
-	bare := r.samePackage(file, s.File) && !method && topLevel(g, symbol)
+}
+
+// reaches reports whether a method of a value, or of a type, is the one of that key.
+func (n *goInfer) reaches(f *goFile, x ast.Expr, name string, key int32) bool {
+	n.busy = 0
+	t, ok := n.typeOf(f, x)
+	if !ok {
+		n.busy = 0
+		t, ok = n.resolveType(f, x) // a method expression
+	}
+	if !ok || t.symbol < 0 && t.expr == nil {
+		return false
+	}
+	m := n.method(&t, name, 0)
+	return m >= 0 && n.r.g.key(m) == key
+}
+
+// goUse is a name in a file that is neither called nor declared there.
+type goUse struct {
+	id  *ast.Ident
+	of  ast.Expr // what stands before the dot, nil for nothing
+	key bool     // of a composite literal
+}
+
+// names returns the uses of names in a file that are no calls, in the order of the source.
+func (f *goFile) names() map[string][]goUse {
+	if f.uses != nil {
+		return f.uses
+	}
+	f.uses = map[string][]goUse{}
+	taken := map[*ast.Ident]bool{f.ast.Name: true}
+	keys := map[*ast.Ident]bool{}
+	put := func(id *ast.Ident, of ast.Expr) {
+		if !taken[id] {
+			f.uses[id.Name] = append(f.uses[id.Name], goUse{id, of, keys[id]})
+		}
+		taken[id] = true
+	}
 	ast.Inspect(f.ast, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
 			if id := calleeOf(n); id != nil {
-				called[id] = true
+				taken[id] = true
 			}
 		case *ast.KeyValueExpr:
-			if id, ok := n.Key.(*ast.Ident); ok && s.Kind != codesym.Constant {
-				called[id] = true // a field, which may well have the name of a type or a function
+			if id, ok := n.Key.(*ast.Ident); ok {
+				keys[id] = true
 			}
 		case *ast.Field:
 			for _, id := range n.Names {
-				called[id] = true
+				taken[id] = true
+			}
+		case *ast.ValueSpec:
+			for _, id := range n.Names {
+				taken[id] = true
+			}
+		case *ast.AssignStmt:
+			for _, x := range n.Lhs {
+				if id, ok := x.(*ast.Ident); ok && n.Tok == token.DEFINE {
+					taken[id] = true
+				}
 			}
 		case *ast.SelectorExpr:
-			id := n.Sel
-			seen := called[id]
-			called[id] = true
-			if seen || id.Name != s.Short {
-				return true
-			}
-			if pkg, ok := r.gofer.imported(f, n.X); ok {
-				if !method && topLevel(g, symbol) && pkg == g.src.Files[s.File].Package {
-					say(id, ImportedName)
-				}
-				return true
-			}
-			if !method {
-				return true
-			}
-			r.gofer.busy = 0
-			if t, ok := r.gofer.typeOf(f, n.X); ok && (t.symbol >= 0 || t.expr != nil) {
-				if m := r.gofer.method(&t, id.Name, 0); m >= 0 && g.key(m) == key {
-					say(id, ReceiverType)
-				}
-			} else if t, ok := r.gofer.resolveType(f, n.X); ok && t.symbol >= 0 { // a method expression
-				if m := r.gofer.method(&t, id.Name, 0); m >= 0 && g.key(m) == key {
-					say(id, ReceiverType)
-				}
-			}
+			put(n.Sel, n.X)
+			taken[n.Sel] = true
 		case *ast.Ident:
-			if !bare || called[n] || n.Name != s.Short || declares(g, file, int(n.Pos())-f.base, symbol) {
-				return true
-			}
-			if _, local := r.gofer.binding(f, n.Name, n.Pos()); local {
-				return true
-			}
-			say(n, SamePackage)
+			put(n, nil)
 		}
 		return true
 	})
+	return f.uses
 }
 
 // declares reports whether an offset lies in the declaration of a symbol, where its own name is no use.

@@ -43,17 +43,9 @@ type link struct {
 // without references. Sums are taken in the order of the source and never fused, so that the result is the same to the bit everywhere.
 //
 // Tests come after everything else. Modules and imports are no definitions here.
-func (r *Resolver) Rank(focus []string) []Ranked {
-	g := r.g
+func (g *Graph) Rank(focus []string) []Ranked {
 	n := len(g.src.Symbols)
-	links := r.links()
-	total := make([]float64, n)
-	for _, l := range links {
-		total[l.from] += l.weight
-	}
-	for i := range links {
-		links[i].weight /= total[links[i].from]
-	}
+	links, total := g.links()
 	teleport := g.teleport(focus)
 	rank := slices.Clone(teleport)
 	next := make([]float64, n)
@@ -109,9 +101,10 @@ func testPath(p string) bool {
 		strings.HasSuffix(name, "Test") && strings.HasSuffix(p, ".java")
 }
 
-// links returns the references of the project, summed by their ends and sorted.
-func (r *Resolver) links() []link {
-	g := r.g
+// findLinks returns the references of the project, summed by their ends and sorted, with weights that sum to 1 for each definition that has any, and the sums
+// that they had before.
+func (g *Graph) findLinks() ([]link, []float64) {
+	r := NewResolver(g)
 	var out []link
 	add := func(from, to int, weight float64) {
 		if from == to || from < 0 || to < 0 {
@@ -161,10 +154,15 @@ func (r *Resolver) links() []link {
 		}
 		sum = append(sum, l)
 	}
+	total := make([]float64, len(g.src.Symbols))
 	for i := range sum {
 		sum[i].weight = math.Sqrt(sum[i].weight) // the tenth call says less than the first
+		total[sum[i].from] += sum[i].weight
 	}
-	return sum
+	for i := range sum {
+		sum[i].weight /= total[sum[i].from]
+	}
+	return slices.Clip(sum), total
 }
 
 // capitalised returns the distinct words of a signature that begin with a capital, as names of types do in most languages.

@@ -49,7 +49,7 @@ func TestB() { B(nil); B(nil); lonely() }
 func lonely() {}
 `)
 	src := files.source(t, "m")
-	rank := func(focus ...string) []cortex.Ranked { return cortex.NewResolver(cortex.NewGraph(src)).Rank(focus) }
+	rank := func(focus ...string) []cortex.Ranked { return cortex.NewGraph(src).Rank(focus) }
 	sum := 0.0
 	for _, x := range rank() {
 		sum += x.Score
@@ -77,7 +77,7 @@ func lonely() {}
 			}
 		}
 	}
-	if got := cortex.NewResolver(cortex.NewGraph(&cortex.Source{})).Rank(nil); len(got) != 0 {
+	if got := cortex.NewGraph(&cortex.Source{}).Rank(nil); len(got) != 0 {
 		t.Errorf("Rank of nothing = %v", got)
 	}
 }
@@ -105,8 +105,8 @@ func project(tb testing.TB) (tree, *cortex.Source) {
 func TestRankIsTheSameToTheBit(t *testing.T) {
 	t.Parallel()
 	_, src := project(t)
-	one := cortex.NewResolver(cortex.NewGraph(src)).Rank([]string{"internal/store"})
-	two := cortex.NewResolver(cortex.NewGraph(src)).Rank([]string{"internal/store"})
+	one := cortex.NewGraph(src).Rank([]string{"internal/store"})
+	two := cortex.NewGraph(src).Rank([]string{"internal/store"})
 	for i := range one {
 		if one[i].Symbol != two[i].Symbol || math.Float64bits(one[i].Score) != math.Float64bits(two[i].Score) {
 			t.Fatalf("rank %d: %v and %v", i, one[i], two[i])
@@ -122,7 +122,7 @@ func TestFit(t *testing.T) {
 	t.Parallel()
 	_, src := project(t)
 	g := cortex.NewGraph(src)
-	ranked := cortex.NewResolver(g).Rank(nil)
+	ranked := g.Rank(nil)
 	for name, items := range map[string][]cortex.MapItem{
 		"signatures": g.Map(ranked, nil),
 		"names":      g.Map(ranked, func(i int) string { return src.Symbols[i].Name }),
@@ -154,7 +154,7 @@ func TestMap(t *testing.T) {
 	src := parseTree(shapes).source(t, "m")
 	g := cortex.NewGraph(src)
 	var b strings.Builder
-	for _, it := range g.Map(cortex.NewResolver(g).Rank([]string{"Draw"})[:6], nil) {
+	for _, it := range g.Map(g.Rank([]string{"Draw"})[:6], nil) {
 		b.WriteString(it.Text)
 	}
 	want := `shape/shape.go:
@@ -176,7 +176,7 @@ func BenchmarkRank(b *testing.B) {
 	b.Run(fmt.Sprintf("symbols=%d/refs=%d", len(src.Symbols), len(src.Refs)), func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			cortex.NewResolver(cortex.NewGraph(src)).Rank(nil)
+			cortex.NewGraph(src).Rank(nil)
 		}
 	})
 }

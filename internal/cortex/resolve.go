@@ -2,6 +2,7 @@ package cortex
 
 import (
 	"cmp"
+	"go/types"
 	"slices"
 	"strings"
 
@@ -33,11 +34,19 @@ type Resolver struct {
 	// signatures alone.
 	Text func(file int) (string, bool)
 
-	known   map[int][]Edge // by the index of the ref
-	near    map[nameIn]int
-	aliases map[int]map[string]*Import // by file
-	sets    map[int]map[string]int     // methods of Go types by name
-	gofer   *goInfer
+	// Exact is what the type checker of Go says, nil for nothing. It goes before all tiers.
+	Exact *Exact
+
+	known       map[int][]Edge // by the index of the ref
+	near        map[nameIn]int
+	aliases     map[int]map[string]*Import // by file
+	sets        map[int]map[string]int     // methods of Go types by name
+	gofer       *goInfer
+	goImporters map[string][]int // files by the path that they import
+	// declared and typeObjects are the symbols of what the type checker found.
+	declared    map[spot]int
+	spotsOf     map[int32][]spot // names by the key of what they mean
+	typeObjects map[int][]*types.TypeName
 }
 
 // nameIn is a name as a file knows it.
@@ -75,6 +84,12 @@ func (r *Resolver) resolve(ref int) []Edge {
 	g := r.g
 	p := place{ref: &g.src.Refs[ref], callee: g.src.Refs[ref].Callee}
 	p.lang = g.lang(p.ref.File)
+	if to, known := r.callee(p.ref.File, p.ref.Offset); known {
+		if to < 0 || !callable(g.src.Symbols[to].Kind) {
+			return nil
+		}
+		return []Edge{{To: to, Tier: Exactly, Confidence: 1}}
+	}
 	binding, alias := r.binding(&p)
 	if alias {
 		p.callee = binding.Name

@@ -7,8 +7,8 @@ type Tier uint8
 
 // The tiers.
 const (
-	// Exact is what the type checker of the language says.
-	Exact Tier = iota + 1
+	// Exactly is what the type checker of the language says.
+	Exactly Tier = iota + 1
 	// SameScope is a declaration in a scope around the call, or in the type that the call stands in.
 	SameScope
 	// ReceiverType is a method of the type that the receiver was inferred to have.
@@ -43,7 +43,7 @@ func (t Tier) String() string {
 // confidence is how sure a tier is, from 0 to 1; that of an ambiguous name is shared by its candidates. The numbers say which is surer and are no measurement.
 func (t Tier) confidence() float64 {
 	switch t {
-	case Exact:
+	case Exactly:
 		return 1
 	case SameScope:
 		return 0.95
