@@ -67,7 +67,8 @@ func regexpSource(pattern string) (FactSource, error) {
 }
 
 // CodeSymbols reads the symbols of source code: a fact for each declaration, its value the signature, its hash that of all its tokens without comments and spacing.
-// The languages are go, python, javascript, typescript, tsx, rust, java, c and cpp, also by names such as "py" and "c++". Another one is refused by [Extract].
+// The languages are go, python, javascript, typescript, tsx, rust, java, c, cpp, json, yaml, toml, markdown, sql and shell, also by names such as "py" and "c++". Another one is
+// refused by [Extract].
 func CodeSymbols(lang string) FactSource { return FactSource{kind: sourceCode, arg: lang} }
 
 // String returns the name that a [Row] carries as its source, "" for the zero value.

@@ -6,7 +6,6 @@ import (
 	"sort"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"sakur4/internal/digest"
 )
@@ -153,13 +152,7 @@ func (b *builder) qualified(d *decl, symbols []Symbol) string {
 	case scope == "" && parent >= 0:
 		scope = symbols[parent].Qualified
 	}
-	if len(scope) > maxScope {
-		n := maxScope
-		for n > 0 && !utf8.RuneStart(scope[n]) {
-			n--
-		}
-		scope = scope[:n] + "…"
-	}
+	scope = shorten(scope, maxScope)
 	if scope == "" && d.prefixName == "" && d.suffix == "" {
 		return strings.Clone(d.name)
 	}

@@ -48,7 +48,7 @@ func Classify(name, src string) (Lang, Skip) {
 func Generated(name, src string) bool {
 	base := strings.ToLower(path.Base(name))
 	switch base {
-	case "package-lock.json", "npm-shrinkwrap.json", "composer.lock", "cargo.lock", "poetry.lock", "uv.lock", "pnpm-lock.yaml", "pubspec.lock", "gopkg.lock":
+	case "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml":
 		return true
 	}
 	lang, _ := LanguageOf(name, src[:min(len(src), headBytes)])

@@ -19,10 +19,18 @@ const (
 	Java       Lang = "java"
 	C          Lang = "c"
 	CPP        Lang = "cpp"
+	JSON       Lang = "json"
+	YAML       Lang = "yaml"
+	TOML       Lang = "toml"
+	Markdown   Lang = "markdown"
+	SQL        Lang = "sql"
+	Shell      Lang = "shell"
 )
 
 // Langs returns the languages that [Parse] reads, in the order in which they are documented.
-func Langs() []Lang { return []Lang{Go, Python, JavaScript, TypeScript, TSX, Rust, Java, C, CPP} }
+func Langs() []Lang {
+	return []Lang{Go, Python, JavaScript, TypeScript, TSX, Rust, Java, C, CPP, JSON, YAML, TOML, Markdown, SQL, Shell}
+}
 
 // parserOf returns the parser of a language, nil where there is none.
 func parserOf(lang Lang) func(*builder) {
@@ -45,6 +53,18 @@ func parserOf(lang Lang) func(*builder) {
 		return parseC
 	case CPP:
 		return parseCPP
+	case JSON:
+		return parseJSON
+	case YAML:
+		return parseYAML
+	case TOML:
+		return parseTOML
+	case Markdown:
+		return parseMarkdown
+	case SQL:
+		return parseSQL
+	case Shell:
+		return parseShell
 	}
 	return nil
 }
@@ -64,15 +84,24 @@ func LangNamed(name string) (Lang, bool) {
 		name = "rust"
 	case "c++", "cxx":
 		name = "cpp"
+	case "yml":
+		name = "yaml"
+	case "md":
+		name = "markdown"
+	case "sh", "bash", "zsh", "ksh":
+		name = "shell"
 	}
 	lang := Lang(name)
 	return lang, parserOf(lang) != nil
 }
 
-// Separator returns what stands between the parts of a qualified name: "." or "::".
+// Separator returns what stands between the parts of a qualified name: ".", "::", or " > " between the headings of a text.
 func (l Lang) Separator() string {
-	if l == Rust || l == CPP || l == C {
+	switch l {
+	case Rust, CPP, C:
 		return "::"
+	case Markdown:
+		return " > "
 	}
 	return "."
 }
@@ -105,6 +134,18 @@ func langOf(ext, head string) Lang {
 		return CPP
 	case ".h":
 		return headerOf(head)
+	case ".json", ".jsonc", ".json5", ".webmanifest":
+		return JSON
+	case ".yaml", ".yml":
+		return YAML
+	case ".toml":
+		return TOML
+	case ".md", ".markdown":
+		return Markdown
+	case ".sql", ".ddl":
+		return SQL
+	case ".sh", ".bash", ".zsh", ".ksh", ".bats", ".bashrc", ".zshrc", ".profile", ".bash_profile":
+		return Shell
 	case "":
 		if line, _, _ := strings.Cut(head, "\n"); strings.HasPrefix(line, "#!") {
 			return scriptOf(line)
@@ -121,6 +162,10 @@ func scriptOf(line string) Lang {
 			return Python
 		case word == "node":
 			return JavaScript
+		}
+		switch word {
+		case "sh", "bash", "dash", "zsh", "ksh", "bats":
+			return Shell
 		}
 	}
 	return ""

@@ -12,6 +12,20 @@ import (
 var samples = map[codesym.Lang]string{
 	codesym.Go: goSample, codesym.Python: pySample, codesym.TypeScript: tsSample, codesym.TSX: jsxSample, codesym.JavaScript: jsxSample,
 	codesym.Rust: rustSample, codesym.Java: javaSample, codesym.C: cSample, codesym.CPP: cppSample,
+	codesym.JSON: jsonSample, codesym.YAML: yamlSample, codesym.TOML: tomlSample, codesym.Markdown: markdownSample, codesym.SQL: sqlSample, codesym.Shell: shellSample,
+}
+
+// comment returns a text as a comment of its own line.
+func comment(lang codesym.Lang, text string) string {
+	switch lang {
+	case codesym.Python, codesym.YAML, codesym.TOML, codesym.Shell:
+		return "# " + text + "\n"
+	case codesym.SQL:
+		return "-- " + text + "\n"
+	case codesym.Markdown:
+		return "<!-- " + text + " -->\n"
+	}
+	return "/* " + text + " */ // " + text + "\n"
 }
 
 func parse(t *testing.T, lang codesym.Lang, src string) codesym.File {
@@ -39,16 +53,12 @@ func stable(t *testing.T, lang codesym.Lang, name, src string) {
 	if before.Partial {
 		return
 	}
-	comment := "// moved: {\n"
-	if lang == codesym.Python {
-		comment = "# moved: {\n"
-	}
 	want := strings.Join(hashes(before), "\n")
 	for what, changed := range map[string]string{
-		"moved down":      strings.Repeat(comment+"\n", 3) + src,
+		"moved down":      strings.Repeat(comment(lang, "moved: {")+"\n", 3) + src,
 		"trailing spaces": spaced(before, lang, src),
 	} {
-		if strings.HasPrefix(src, "#!") && what == "moved down" {
+		if (strings.HasPrefix(src, "#!") || strings.HasPrefix(src, "---")) && what == "moved down" {
 			continue
 		}
 		if got := strings.Join(hashes(parse(t, lang, changed)), "\n"); got != want {
@@ -67,11 +77,7 @@ func spaced(f codesym.File, lang codesym.Lang, src string) string {
 			continue
 		}
 		out.WriteString(src[at:line])
-		if lang == codesym.Python {
-			out.WriteString("# a comment (\n\n")
-		} else {
-			out.WriteString("\n  /* a comment ( */ // {\n")
-		}
+		out.WriteString("\n" + comment(lang, "a comment (") + "\n")
 		at = line
 	}
 	return out.String() + src[at:]
@@ -117,8 +123,16 @@ func edited(t *testing.T, lang codesym.Lang, name, src string, every int) {
 	}
 }
 
-// editable returns the offset of the callee of a call in the symbol, -1 where it has none.
+// editable returns the offset of the callee of a call in the symbol, or of the end of its last word where the language has no calls, -1 where it has none.
 func editable(f codesym.File, i int, src string) int {
+	switch f.Lang {
+	case codesym.JSON, codesym.YAML, codesym.TOML, codesym.Markdown, codesym.SQL:
+		at := f.Symbols[i].End - 1
+		if c := src[at]; at <= f.Symbols[i].NameAt+len(f.Symbols[i].Name) || c != '"' && c != '\'' && (c < 'a' || c > 'z') || src[at-1] == c && c < 'a' {
+			return -1
+		}
+		return at
+	}
 	for _, c := range f.Calls {
 		if strings.ToUpper(c.Callee) == c.Callee {
 			continue // a macro: what it stands for is told by its capitals

@@ -85,6 +85,9 @@ func (b *builder) docBefore(d *decl) string {
 		adjacent(b.src[b.comments[first-1].end:b.comments[first].start]) && !b.trails(first-1); n++ {
 		first--
 	}
+	if strings.HasPrefix(b.src[b.comments[first].start:], "#!") && b.lang != Rust {
+		first++ // the line that names the interpreter
+	}
 	return sentence(b.comments[first:last+1], b.src)
 }
 
@@ -101,7 +104,8 @@ func (b *builder) trails(i int) bool {
 }
 
 func isLineComment(src string, s span) bool {
-	return src[s.start] == '#' || strings.HasPrefix(src[s.start:s.end], "//")
+	text := src[s.start:s.end]
+	return text[0] == '#' || strings.HasPrefix(text, "//") || strings.HasPrefix(text, "--")
 }
 
 func adjacent(gap string) bool {
@@ -115,6 +119,8 @@ func sentence(comments []span, src string) string {
 		s := src[c.start:c.end]
 		if strings.HasPrefix(s, "/*") {
 			s = strings.TrimSuffix(strings.TrimLeft(s[2:], "*!"), "*/")
+		} else if strings.HasPrefix(s, "--") {
+			s = strings.TrimLeft(s, "-")
 		} else {
 			s = strings.TrimLeft(s, "/#!")
 		}
@@ -146,22 +152,32 @@ func sentence(comments []span, src string) string {
 
 // firstSentence returns s up to the first full stop that ends a sentence, as one line of at most maxDoc bytes.
 func firstSentence(s string) string {
-	if !utf8.ValidString(s) {
-		s = strings.ToValidUTF8(s, "\ufffd")
-	}
-	if strings.ContainsAny(s, "\n\t\r") || strings.Contains(s, "  ") {
-		s = strings.Join(strings.Fields(s), " ")
-	}
+	s = oneLine(s)
 	for i := 0; i+1 < len(s); i++ {
 		if (s[i] == '.' || s[i] == '!' || s[i] == '?') && s[i+1] == ' ' && !abbreviation(s[:i]) {
 			s = s[:i+1]
 			break
 		}
 	}
-	if len(s) <= maxDoc {
+	return shorten(s, maxDoc)
+}
+
+// oneLine returns s as valid text with single spaces for its line breaks and runs of spaces.
+func oneLine(s string) string {
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\ufffd")
+	}
+	if strings.ContainsAny(s, "\n\t\r") || strings.Contains(s, "  ") {
+		s = strings.Join(strings.Fields(s), " ")
+	}
+	return s
+}
+
+// shorten cuts s to at most n bytes and an ellipsis, between two characters.
+func shorten(s string, n int) string {
+	if len(s) <= n {
 		return s
 	}
-	n := maxDoc
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
 	}
