@@ -14,6 +14,31 @@ func (l *live) archive(gone []*turn.Entry) {
 	if len(gone) == 0 && (len(l.Archived) == 0 || l.archiveShown()) {
 		return
 	}
+	l.enterArchived(gone)
+	last := l.chat.Entries[len(l.chat.Entries)-1]
+	last.SetNotes(append(withoutArchive(last.Notes), l.archiveNote()))
+}
+
+// archiveLater is archive for a prompt whose newest message must stay as it is: the next one carries the note.
+func (l *live) archiveLater(gone []*turn.Entry) {
+	if len(gone) == 0 {
+		return
+	}
+	l.enterArchived(gone)
+	l.chat.Pending = append(withoutArchive(l.chat.Pending), l.archiveNote())
+}
+
+func (l *live) archiveNote() turn.Note {
+	return turn.Note{ID: "archive", Kind: turn.NoteArchive, Text: archiveText(l.Archived)}
+}
+
+// withoutArchive returns a copy of notes without the one that names what is out of the prompt.
+func withoutArchive(notes []turn.Note) []turn.Note {
+	return slices.DeleteFunc(slices.Clone(notes), func(n turn.Note) bool { return n.Kind == turn.NoteArchive })
+}
+
+// enterArchived enters episodes into the stretches that are out of the prompt.
+func (l *live) enterArchived(gone []*turn.Entry) {
 	for _, e := range gone {
 		l.Archived = append(l.Archived, stretch{From: e.Episode, To: e.Episode, A: e.Seq, B: e.Seq, N: 1})
 	}
@@ -25,14 +50,6 @@ func (l *live) archive(gone []*turn.Entry) {
 	}
 	slices.Sort(kept)
 	l.Archived = join(l.Archived, kept)
-	last := l.chat.Entries[len(l.chat.Entries)-1]
-	notes := make([]turn.Note, 0, len(last.Notes)+1)
-	for _, n := range last.Notes {
-		if n.Kind != turn.NoteArchive {
-			notes = append(notes, n)
-		}
-	}
-	last.SetNotes(append(notes, turn.Note{ID: "archive", Kind: turn.NoteArchive, Text: archiveText(l.Archived)}))
 }
 
 // archiveShown reports whether some message says what is out of the prompt. A fixed message that carried the note may have gone.

@@ -38,6 +38,10 @@ func (s *Session) candidates(ctx context.Context, l *live, c *compaction) (evict
 			newest = e.Seq
 		}
 	}
+	sent := make(map[*turn.Entry]bool, c.sent)
+	for _, e := range c.entries[:c.sent] {
+		sent[e] = true
+	}
 	protected := map[string]bool{}
 	for _, t := range c.policy.ProtectedTools {
 		protected[t] = true
@@ -48,7 +52,7 @@ func (s *Session) candidates(ctx context.Context, l *live, c *compaction) (evict
 	atom, atomSeq := 0, int64(-1)
 	for i, e := range entries {
 		n := l.counted.Counts[i+h].Tokens
-		if i >= l.Sent {
+		if !sent[e] {
 			in.Unsent += n
 		}
 		if e.Kind != turn.KindEpisode && len(spans) > 0 {

@@ -82,10 +82,13 @@ func (s *Session) forced(ctx context.Context, head Head, target int, down error)
 	if len(l.chat.Entries) == 0 {
 		return nil, nil, ErrNoTurn
 	}
+	l.notes = slices.Clone(l.Named)
+	if err := s.resume(ctx, l, backend, profile, fallback); err != nil {
+		return nil, nil, err
+	}
 	if err := s.fold(ctx, l); err != nil {
 		return nil, nil, err
 	}
-	l.notes = slices.Clone(l.Named)
 	l.learn(profile, fallback, s.e.opts.KeepReasoning)
 	l.setHead(head, pins)
 	if err := s.measure(ctx, l, backend, profile, fallback); err != nil {
@@ -100,8 +103,8 @@ func (s *Session) forced(ctx context.Context, head Head, target int, down error)
 	if err := s.compact(ctx, l, c); err != nil {
 		return nil, nil, err
 	}
-	p := prediction{Reuse: l.cache.Predict(l.counted.Prompt(), 0)}
-	plan = c.plan(l, p)
+	n, _ := l.chunk(l.Run)
+	plan = c.plan(l, prediction{Reuse: l.cache.Predict(l.counted.Prompt(), n)})
 	plan.Applied = false
 	if !c.applied() {
 		return plan, nil, nil
@@ -122,6 +125,7 @@ func (s *Session) persistCompaction(ctx context.Context, l *live, c *compaction)
 	l.Sent = min(l.Sent, c.cut)
 	l.Covered, l.Spoken, l.Pending = l.chat.Covered, l.chat.Spoken, l.chat.Pending
 	l.Named = l.notes
+	l.keepHeld()
 	w := &Window{ID: l.Window}
 	return s.store(ctx, l, w, c, nil, nil)
 }
@@ -134,14 +138,18 @@ type compaction struct {
 	pressure              evict.Pressure
 	pins                  []pin.Pin
 
-	marks  map[string]store.Mark // of the episodes in the prompt
-	before *prompt.State
-	cut    int // first entry that changed
-	steps  []evict.Step
-	trims  int
-	shrunk int // messages that had been sent and lost notes
-	floor  string
-	reason string
+	marks   map[string]store.Mark // of the episodes in the prompt
+	before  *prompt.State
+	entries []*turn.Entry // that before counts, behind head more messages
+	head    int
+	sent    int  // of them, the ones that the server was sent
+	shift   bool // nothing but whole messages may go
+	cut     int  // first entry that changed
+	steps   []evict.Step
+	trims   int
+	shrunk  int // messages that had been sent and lost notes
+	floor   string
+	reason  string
 }
 
 func (c *compaction) applied() bool { return len(c.steps) > 0 || c.trims > 0 || c.shrunk > 0 }
@@ -152,10 +160,25 @@ const rounds = 5
 
 // compact changes the rendering until it fits. Where nothing else helps, the head is written anew, with the pins that are in force.
 func (s *Session) compact(ctx context.Context, l *live, c *compaction) error {
-	c.before = l.counted
+	c.before, c.entries, c.head, c.sent = l.counted, l.chat.Entries, l.headItems(), len(l.chat.Entries)
+	for c.sent > 0 && c.entries[c.sent-1].Seq > l.SentSeq {
+		c.sent--
+	}
 	c.cut = len(l.chat.Entries)
 	c.target = min(c.target, c.limit)
+	why := ""
+	if s.e.opts.KVShift {
+		why = l.still(s.e)
+		c.shift = why == ""
+	}
+	asked := c.shift
 	err := s.squeeze(ctx, l, c)
+	if err == nil && asked && !c.shift {
+		why = "deletions alone do not make the prompt fit"
+	}
+	if err == nil && why != "" && c.applied() {
+		l.notes = append(l.notes, "KV shift not used: "+why)
+	}
 	if errors.Is(err, ErrBudgetOverflow) && l.renewHead(c) {
 		if err := l.count(ctx); err != nil {
 			return err
@@ -221,7 +244,7 @@ func (s *Session) squeeze(ctx context.Context, l *live, c *compaction) error {
 		if err != nil {
 			return err
 		}
-		in.Target = target
+		in.Target, in.Shift = target, c.shift
 		in.Force = c.force || round > 0
 		p, err := evict.Pick(in)
 		var over *evict.OverflowError
@@ -237,6 +260,12 @@ func (s *Session) squeeze(ctx context.Context, l *live, c *compaction) error {
 				return &BudgetError{Floor: over.Floor, ID: over.ID, Need: over.Need, Have: over.Have}
 			}
 			return fmt.Errorf("sakur4: plan: %w", err)
+		}
+		if c.shift && !p.Shift && (len(p.Steps) > 0 || len(p.Trims) > 0) {
+			if len(c.steps) > 0 && l.counted.Total() <= c.limit {
+				break // the rest is not worth what a change of kept messages costs
+			}
+			c.shift = false
 		}
 		if c.reason == "" || len(p.Steps) > 0 {
 			c.reason = p.Reason
@@ -327,7 +356,7 @@ func (s *Session) apply(ctx context.Context, l *live, c *compaction, in evict.In
 		}
 	}
 	err := s.e.st.Read(ctx, func(r *store.Reader) error {
-		chat, err := l.chat.Rewrite(first, changes, false, func(id string) (*episode.Record, error) {
+		chat, err := l.chat.Rewrite(first, changes, p.Shift, func(id string) (*episode.Record, error) {
 			rec, err := r.Episode(s.e.project, id)
 			return &rec, err
 		})
@@ -344,8 +373,12 @@ func (s *Session) apply(ctx context.Context, l *live, c *compaction, in evict.In
 	if n := len(l.chat.Entries) - 1; n >= 0 {
 		// Where only the end of the chat went, the message that is now the newest lies before the first change, and changes all the same.
 		content := l.chat.Entries[n].Message.Content
-		l.archive(gone)
-		l.placePins(c.pins)
+		if e := l.chat.Entries[n]; c.shift && (e.Seq <= l.SentSeq || e.Role == episode.Assistant) {
+			l.archiveLater(gone) // the next message says it, and which pins are in force: this one stays as it is
+		} else {
+			l.archive(gone)
+			l.placePins(c.pins)
+		}
 		if l.chat.Entries[n].Message.Content != content {
 			first = min(first, n)
 		}
@@ -353,14 +386,24 @@ func (s *Session) apply(ctx context.Context, l *live, c *compaction, in evict.In
 	c.cut = min(c.cut, first)
 	l.touch(first)
 	l.Sent = min(l.Sent, first)
+	run := l.Run
+	l.Run = 0
+	if c.shift {
+		if l.Run = c.runs(l); run > 0 {
+			l.Run = min(l.Run, run)
+		}
+	}
 	return l.count(ctx)
 }
 
 // plan describes what was done.
 func (c *compaction) plan(l *live, p prediction) *Plan {
 	cut := boundary.Resolve(l.cache.Geometry(), common(c.before.IDs, l.counted.IDs), l.counted.Total(), c.policy.SnapTolerance)
-	if p.plan.Total > 0 {
+	switch {
+	case p.plan.Total > 0:
 		cut = p.plan
+	case p.Shifted > 0:
+		cut = cut.Moved(p.Shifted)
 	}
 	return &Plan{Cut: cut, Steps: c.steps, Before: c.before.Total(), After: l.counted.Total(), Target: c.target, Floor: c.floor, Reason: c.reason,
 		Pressure: c.pressure, Applied: c.applied()}

@@ -119,33 +119,7 @@ func (l *live) count(ctx context.Context) error {
 	if l.cache != nil {
 		return nil
 	}
-	if l.profile.Template.UserHeader != "" {
-		if l.header, err = l.counter.Tokens(ctx, l.profile.Template.UserHeader); err != nil {
-			return &countError{err}
-		}
-	}
 	return l.restoreCache(ctx)
-}
-
-// restoreCache rebuilds the cache model from what was stored and the prompt that was sent last.
-func (l *live) restoreCache(ctx context.Context) error {
-	l.cache = boundary.NewCache(l.profile)
-	n := min(l.Sent+l.headItems(), len(l.items))
-	switch {
-	case l.Cache == nil, l.Sent == 0, l.Sent > len(l.chat.Entries):
-		return nil
-	case l.items[n-1].Message.Role == episode.Assistant, n < len(l.items) && l.items[n].Message.Role == episode.Tool:
-		return nil // what was sent has been cut since; half a call with its results is nothing that a server renders
-	}
-	sent, err := l.counter.Count(ctx, nil, 0, l.items[:n])
-	if err != nil {
-		return &countError{err}
-	}
-	c := boundary.RestoreCache(l.profile, *l.Cache)
-	if c.Hold(sent.Prompt()) == nil {
-		l.cache = c
-	}
-	return nil
 }
 
 // trimResults renders the new results that are larger than the policy allows as head, pointer and tail.
@@ -208,8 +182,12 @@ type prediction struct {
 func (l *live) predict() prediction {
 	ids := l.counted.Prompt()
 	geometry := l.cache.Geometry()
-	p := prediction{Reuse: l.cache.Predict(ids, 0)}
+	l.askShift()
+	p := prediction{Reuse: l.cache.Predict(ids, l.Hint)}
 	p.plan = boundary.Resolve(geometry, p.Common, len(ids), 0)
-	l.cache.Accept(ids, boundary.UserStarts(ids, l.header), 0)
+	if p.Shifted > 0 {
+		p.plan = p.plan.Moved(p.Shifted)
+	}
+	l.cache.Accept(ids, boundary.UserStarts(ids, l.header), l.Hint)
 	return p
 }

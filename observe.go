@@ -133,12 +133,12 @@ func (s *Session) measured(r *receipt.Receipt, u Usage, l *live) {
 		l.cache.GeneratedCount(max(u.CompletionTokens-1, 0)) // the last token of a reply is sampled and never evaluated
 		state := l.cache.State()
 		l.Cache = &state
+	} else if why := unlike(c.Predicted, c.Reused); why != "" {
+		m = boundary.Mismatch{Predicted: c.Predicted, Measured: c.Reused, Reason: why}
 	}
 	if m != (boundary.Mismatch{}) {
 		c.Cause = cause(c, m)
-		if m.Distrust {
-			r.Notes = append(r.Notes, "cache profile changed: from now on only measured rewind points are used")
-		}
+		r.Notes = append(r.Notes, learned(m)...)
 	}
 }
 

@@ -44,11 +44,14 @@ type setup struct {
 	reserve    int
 	tokenizer  int // of the options: 0 o200k, 1 cl100k
 	policy     int
-	template   int // 1: no system role, 2: no places of tokens and no known user header; it stays with the session
+	shift      bool // Options.KVShift
+	template   int  // 1: no system role, 2: no places of tokens and no known user header; it stays with the session
 }
 
 func (s *source) setup() setup {
-	u := setup{kind: boundary.AnyToken, vocabulary: s.n(3), tokenizer: s.n(2), policy: s.n(6)}
+	u := setup{kind: boundary.AnyToken, vocabulary: s.n(3), tokenizer: s.n(2)}
+	policy := s.byte()
+	u.policy, u.shift = int(policy)%6, int(policy)/6%2 == 1
 	if s.n(3) == 0 {
 		u.kind = boundary.Points
 	}
@@ -207,7 +210,7 @@ func newRig(t testing.TB, u setup, clock *time.Time) *rig {
 
 func (r *rig) open(server *flakyServer) *sakur4.Engine {
 	e, err := sakur4.Open(r.t.Context(), r.path, &sakur4.Options{Project: "p", Backend: server, Tokenizer: r.setup.local(), Window: r.setup.window,
-		Reserve: r.setup.reserve, Policy: r.setup.policyValue(), Now: func() time.Time { return *r.clock },
+		Reserve: r.setup.reserve, KVShift: r.setup.shift, Policy: r.setup.policyValue(), Now: func() time.Time { return *r.clock },
 		NewID: func() uint64 { r.ids++; return r.ids }})
 	if err != nil {
 		r.t.Fatalf("Open: %v", err)

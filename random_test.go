@@ -78,11 +78,8 @@ type world struct {
 	// sends says that every prompt is sent to the server; synced that nothing has happened behind the engine's back, so that the server's cache
 	// is what the engine thinks it is.
 	sends, synced bool
-	// cold says that the next prompt is made by an engine that has to read the session's state from the store, where it finds no more of the
-	// server's cache than its shape: it knows what is held by the prompt that was sent, if that is still as it was.
-	cold, wasOther bool
-	n              int
-	log            []string
+	n             int
+	log           []string
 }
 
 func runSession(t testing.TB, data []byte) {
@@ -238,10 +235,6 @@ func (w *world) window(closing, other bool) *sakur4.Window {
 			w.m.closeOpen()
 		}
 		fresh := w.m.window == nil || w.m.window.ID != got.ID
-		if (w.cold || other != w.wasOther) && (w.m.compacted || w.m.sentPins != w.m.pinState() || w.headChanged()) {
-			w.synced = false
-		}
-		w.cold, w.wasOther = false, other
 		w.check(got, h, other)
 		if fresh && w.sends {
 			w.send(got)
@@ -454,14 +447,7 @@ func (w *world) planned(what string, p *sakur4.Plan, err error) {
 	}
 }
 
-func (w *world) headChanged() bool {
-	return w.m.window != nil && (w.m.head.System != w.m.sentHead.System || string(w.m.head.Tools) != string(w.m.sentHead.Tools))
-}
-
 func (w *world) compact() {
-	if w.m.compacted || w.headChanged() {
-		w.synced = false // it begins with what the store knows
-	}
 	target := []int{0, 1, 300, 100 * w.in.n(256), 1 << 30}[w.in.n(5)]
 	w.note("compact to %d", target)
 	planned := ""
@@ -504,7 +490,6 @@ func (w *world) reopen() {
 	if u.backend != w.a.setup.backend || u.kind != w.a.setup.kind || u.vocabulary != w.a.setup.vocabulary {
 		w.m.moved, w.synced = true, false
 	}
-	w.cold = true
 	w.a.reopen(u)
 	w.b.reopen(u)
 	for _, t := range w.m.turns {

@@ -104,7 +104,10 @@ type Options struct {
 	Window, Reserve int
 	// Policy says when to compact and what; nil is chosen from what the backend can do.
 	Policy *evict.Policy
-	// KVShift allows compactions that rely on the server's KV shift. Not supported yet.
+	// KVShift allows compactions that rely on the server's KV shift: they take whole turns out, and the server moves what stays behind them instead of
+	// computing it again, so that a compaction costs next to no prefill. It is approximate: the kept keys and values were computed with the
+	// deleted text in view. Receipts say when it was used. A server that cannot is found out, by what it says of itself or by what it
+	// measures, and compactions are then as without this option.
 	KVShift bool
 	// KeepReasoning sends reasoning back within the running loop where the template does not preserve it.
 	KeepReasoning bool
@@ -270,9 +273,6 @@ func (o *Options) validate() error {
 	if o.Window > 0 && o.Reserve >= o.Window {
 		bad("Reserve %d leaves nothing of a Window of %d tokens", o.Reserve, o.Window)
 	}
-	if o.KVShift {
-		errs = append(errs, fmt.Errorf("%w: Options.KVShift", ErrUnsupported))
-	}
 	if o.Embedder != nil && (o.Embedder.Model() == "" || o.Embedder.Dim() <= 0 || o.Embedder.Dim() > vector.MaxDim) {
 		bad("Embedder has the model %q and vectors of %d numbers; it needs a name and 1 to %d", o.Embedder.Model(), o.Embedder.Dim(), vector.MaxDim)
 	}
@@ -357,6 +357,10 @@ func (e *Engine) server(ctx context.Context) (boundary.Backend, boundary.Profile
 		e.log.WarnContext(ctx, "backend does not answer; counting locally", "error", err)
 		e.rest(err)
 		return e.without(ctx, got, err)
+	}
+	if e.opts.KVShift && got.Geometry.Kind == boundary.Unknown && got.Name == "llama.cpp" {
+		// Most models can, and what is measured at the first compaction says whether this one does.
+		got.Geometry.Shift, got.Geometry.MinChunk = true, 1
 	}
 	e.mu.Lock()
 	e.profile, e.known = &got, got

@@ -67,6 +67,13 @@ type renderState struct {
 	Archived []stretch `json:"archived,omitempty"`
 	// Cache is the model of the server's slot after the last prompt.
 	Cache *boundary.CacheState `json:"cache,omitempty"`
+	// Run is the shortest run in tokens that stays behind what was deleted since the last prompt, 0 where the server has nothing to move;
+	// Hint is the n_cache_reuse of the last request.
+	Run  int `json:"run,omitempty"`
+	Hint int `json:"hint,omitempty"`
+	// Held are the tokens of the last prompt, packed, where what was sent cannot be rendered any more: from a compaction between two prompts
+	// to the next one.
+	Held []byte `json:"held,omitempty"`
 	// Named are notes of the next receipt: what a compaction between two prompts took in.
 	Named []string `json:"named,omitempty"`
 	// Pending are notes that wait for a message.

@@ -67,6 +67,9 @@ func (s *Session) next(ctx context.Context, head Head, down error) (*Window, err
 		return nil, ErrNoTurn
 	}
 	l.notes = slices.Clone(l.Named)
+	if err := s.resume(ctx, l, backend, profile, fallback); err != nil {
+		return nil, err
+	}
 	if err := s.fold(ctx, l); err != nil {
 		return nil, err
 	}
@@ -172,7 +175,7 @@ func (l *live) validate() error {
 }
 
 func (l *live) hints() Hints {
-	return Hints{CachePrompt: true, IDSlot: l.profile.Slot, TemplateKwargs: l.Kwargs}
+	return Hints{CachePrompt: true, IDSlot: l.profile.Slot, NCacheReuse: l.Hint, TemplateKwargs: l.Kwargs}
 }
 
 // finish writes the receipt and moves the session's state behind the new prompt.
@@ -181,7 +184,7 @@ func (s *Session) finish(l *live, w *Window, window int, p prediction) {
 	newTokens := l.newTokens()
 	l.Sent = len(l.chat.Entries)
 	l.Covered, l.SentSeq, l.Spoken = l.chat.Covered, l.chat.Covered, l.chat.Spoken
-	l.Pending, l.Named = l.chat.Pending, nil
+	l.Pending, l.Named, l.Held = l.chat.Pending, nil, nil
 	l.Window = w.ID
 	if w.Plan != nil {
 		l.Generation++
@@ -200,7 +203,7 @@ func (s *Session) finish(l *live, w *Window, window int, p prediction) {
 		Messages: len(l.items), EscapedMarks: escaped, Compacted: w.Plan != nil, Parts: l.counted.Parts(), New: newTokens, Tokenizer: l.tokenizer,
 		Backend: backendName(l.profile), Notes: l.notes}
 	r.Cache = receipt.Cache{Status: boundary.StatusUnknown, Boundary: p.Common, Checkpoint: p.Checkpoint, Snap: p.plan.Snap, Predicted: p.Reused,
-		Reason: p.plan.Reason}
+		Reason: p.plan.Reason, Shifted: p.Shifted > 0}
 	if w.Plan != nil {
 		r.Floor = w.Plan.Floor
 		r.Cache.Verdict = w.Plan.Cut.Verdict

@@ -40,13 +40,17 @@ type Cache struct {
 	// fresh is for how many prompts a confirmed point counts, short whether appends were seen to cost the last few tokens.
 	fresh int
 	short bool
+	// unmoved counts the requests for a KV shift in a row that were not followed; still says that none is asked for any more.
+	unmoved int
+	still   bool
 	// sealed is the state that Hold must match; its digest is "" when nothing is missing.
 	sealed CacheState
 }
 
 // accepted is what [Cache.Observe] needs to process the last prompt again from where the server really started.
 type accepted struct {
-	valid  bool
+	valid, observed bool
+
 	append bool
 	list   []Checkpoint
 	cells  *ring
@@ -121,7 +125,7 @@ func (c *Cache) predict(prompt []int32, nCacheReuse int) (r Reuse, at rewound) {
 			// The reply is likely to be in the prompt as it was generated.
 			at.past = min(r.Common+c.reply, len(prompt)-1)
 		}
-		if c.p.Geometry.Shift && nCacheReuse > 0 && !c.distrust {
+		if c.p.Geometry.Shift && nCacheReuse > 0 && !c.distrust && !c.still {
 			r.Shifted = shifted(c.held, prompt, r.Common, nCacheReuse)
 			at.past = r.Common + r.Shifted
 		}
@@ -213,6 +217,9 @@ func (c *Cache) GeneratedCount(n int) {
 func (c *Cache) Geometry() Geometry {
 	g := c.p.Geometry
 	g.Points = nil
+	if c.still {
+		g.Shift, g.MinChunk = false, 0
+	}
 	if c.distrust {
 		g = Geometry{Kind: Points}
 		for _, p := range c.confirmed {
@@ -248,8 +255,73 @@ type CacheState struct {
 	Distrust  bool         `json:"distrust,omitempty"`
 	Short     bool         `json:"short,omitempty"`
 	Stale     int          `json:"stale,omitempty"`
+	Unmoved   int          `json:"unmoved,omitempty"`
+	Still     bool         `json:"still,omitempty"`
+	AtAppend  bool         `json:"at_append,omitempty"`
 	Confirmed []Checkpoint `json:"confirmed,omitempty"`
+	// Last is what the last prompt was predicted from, until it was observed: a cache restored from the state can be corrected all the same.
+	Last *LastPrompt `json:"last,omitempty"`
 }
+
+// LastPrompt is what [Cache.Observe] needs to know of the last prompt. It is only stored and read back.
+type LastPrompt struct {
+	// Append says that it went on from all that was held, Reply how many tokens of that were unknown.
+	Append bool `json:"append,omitempty"`
+	Reply  int  `json:"reply,omitempty"`
+	// Reuse is the prediction. Next, Past, Point and Restored are the place that the rule says the server went on from.
+	Reuse    Reuse       `json:"reuse"`
+	Next     int         `json:"next,omitempty"`
+	Past     int         `json:"past,omitempty"`
+	Point    int         `json:"point,omitempty"`
+	Restored *Checkpoint `json:"restored,omitempty"`
+	// Users are the starts of its user messages; Checkpoints, Cells and Head what was held before it. Only with [Points].
+	Users       []int        `json:"users,omitempty"`
+	Checkpoints []Checkpoint `json:"checkpoints,omitempty"`
+	Cells       []CellRun    `json:"cells,omitempty"`
+	Head        int          `json:"head,omitempty"`
+}
+
+// state returns the storable form.
+func (a *accepted) state(kind Kind) *LastPrompt {
+	if !a.valid {
+		return nil
+	}
+	s := &LastPrompt{Append: a.append, Reply: a.reply, Reuse: a.reuse, Next: a.rule.next, Past: a.rule.past, Point: a.rule.point}
+	if kind != Points {
+		return s
+	}
+	if a.rule.point > 0 {
+		p := a.rule.restored
+		s.Restored = &p
+	}
+	s.Users, s.Checkpoints, s.Cells = slices.Clone(a.users), slices.Clone(a.list), a.cells.runs(0)
+	if a.cells != nil {
+		s.Head = a.cells.head
+	}
+	return s
+}
+
+// restoreLast takes the stored form back.
+func (c *Cache) restoreLast(s *LastPrompt) {
+	if s == nil {
+		return
+	}
+	c.last = accepted{valid: true, append: s.Append, reply: s.Reply, reuse: s.Reuse, rule: rewound{next: s.Next, past: s.Past, point: s.Point},
+		users: slices.Clone(s.Users), list: slices.Clone(s.Checkpoints)}
+	if s.Restored != nil {
+		c.last.rule.restored = *s.Restored
+	}
+	if c.cells != nil {
+		c.last.cells = newRing(c.cells.window, len(c.cells.cells))
+		c.last.cells.fill(s.Cells, s.Head)
+	}
+}
+
+// Unobserved reports whether the last prompt's measurement has not been entered.
+func (c *Cache) Unobserved() bool { return c.last.valid && !c.last.observed }
+
+// Prompt returns the tokens of the last prompt, as far as they are known.
+func (c *Cache) Prompt() []int32 { return slices.Clone(c.held[:c.prompted]) }
 
 // State returns the storable state.
 func (c *Cache) State() CacheState {
@@ -259,6 +331,10 @@ func (c *Cache) State() CacheState {
 	s := CacheState{
 		Held: c.prompted, Reply: len(c.held) - c.prompted + c.reply, Cells: c.cells.runs(0), Task: c.task, Checkpoints: slices.Clone(c.list),
 		Less: c.lessRow, Distrust: c.distrust, Short: c.short, Stale: confirmedFor - c.fresh, Confirmed: slices.Clone(c.confirmed),
+		Unmoved: c.unmoved, Still: c.still, AtAppend: c.lessAtAppend,
+	}
+	if !c.last.observed {
+		s.Last = c.last.state(c.kind())
 	}
 	if c.cells != nil {
 		s.Head = c.cells.head
@@ -278,6 +354,8 @@ func RestoreCache(p Profile, s CacheState) *Cache {
 	}
 	c.lessRow, c.distrust, c.confirmed = s.Less, s.Distrust, slices.Clone(s.Confirmed)
 	c.short, c.fresh = s.Short, max(confirmedFor-s.Stale, 0)
+	c.unmoved, c.still, c.lessAtAppend = s.Unmoved, s.Still, s.AtAppend
+	c.restoreLast(s.Last)
 	if s.Digest != "" {
 		c.sealed = s
 	}

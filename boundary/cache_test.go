@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"sakur4/boundary"
 )
@@ -281,6 +282,7 @@ func TestCacheStateRestores(t *testing.T) {
 			if len(h.prompt) == 0 {
 				continue
 			}
+			predicted := c.Predict(h.prompt, 0).Reused
 			c.Accept(h.prompt, h.users, 0)
 			c.GeneratedCount(h.r.IntN(20))
 			raw, err := json.Marshal(c.State())
@@ -309,6 +311,20 @@ func TestCacheStateRestores(t *testing.T) {
 			}
 			if err := restored.Hold(run(1<<20, 5)); err == nil {
 				t.Fatalf("Hold() of other tokens again = nil, want an error")
+			}
+			// What is measured after the restart corrects it all the same.
+			measured := predicted
+			if h.r.IntN(3) == 0 {
+				measured = h.r.IntN(predicted + 1)
+			}
+			if want, got := c.Observe(predicted, measured), restored.Observe(predicted, measured); got != want {
+				t.Fatalf("Observe(%d, %d) of a restored cache = %+v, want %+v", predicted, measured, got, want)
+			}
+			if d := cmp.Diff(c.State(), restored.State(), cmpopts.EquateEmpty()); d != "" {
+				t.Fatalf("State() after Observe(%d, %d) (-want +got):\n%s", predicted, measured, d)
+			}
+			if restored.Unobserved() {
+				t.Fatalf("Unobserved() = true after Observe()")
 			}
 			c = restored
 		}
@@ -363,6 +379,52 @@ func TestCacheLearns(t *testing.T) {
 	}
 	if free == 0 || breaks == 0 {
 		t.Errorf("after distrust %d appends were free and %d breaks reused something, want some of both", free, breaks)
+	}
+}
+
+// TestCacheShiftRefused: a server that moves nothing is found out at once where it reuses the common prefix to the token, at the second time where
+// another client may have had the slot; from then on no shift is predicted, also by a cache restored from the state.
+func TestCacheShiftRefused(t *testing.T) {
+	t.Parallel()
+	old := run(0, 1000)
+	for _, tt := range []struct {
+		name     string
+		measured []int // of each request that deletes
+		refused  int   // the request that shows it, -1 for none
+	}{
+		{"moved", []int{900, 800, 700}, -1},
+		{"prefix alone", []int{500}, 0},
+		{"less than the prefix, then moved", []int{3, 800, 3}, -1},
+		{"less than the prefix twice", []int{3, 3}, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c := boundary.NewCache(fullAttention())
+			prompt := old
+			c.Accept(prompt, nil, 0)
+			refused := -1
+			for i, measured := range tt.measured {
+				prompt = join(prompt[:500], prompt[600:])
+				want := c.Predict(prompt, 64)
+				c.Accept(prompt, nil, 64)
+				if m := c.Observe(want.Reused, min(measured, len(prompt)-1)); m.NoShift && refused < 0 {
+					refused = i
+				}
+			}
+			if refused != tt.refused {
+				t.Errorf("NoShift at request %d, want %d", refused, tt.refused)
+			}
+			again := boundary.RestoreCache(fullAttention(), c.State())
+			if err := again.Hold(prompt); err != nil {
+				t.Fatal(err)
+			}
+			next := join(prompt[:100], prompt[200:])
+			for _, c := range []*boundary.Cache{c, again} {
+				if got := c.Predict(next, 64).Shifted > 0; got != (tt.refused < 0) || c.Geometry().Shift != got {
+					t.Errorf("a shift is predicted: %t, Geometry() = %+v", got, c.Geometry())
+				}
+			}
+		})
 	}
 }
 

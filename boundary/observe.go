@@ -20,6 +20,8 @@ type Mismatch struct {
 	InARow int
 	// Distrust says that the cache now uses only points that a measurement has confirmed.
 	Distrust bool
+	// NoShift says that this measurement showed that the server does not move kept tokens: from now on no KV shift is predicted.
+	NoShift bool
 	// Reason says it in words.
 	Reason string
 }
@@ -37,6 +39,7 @@ func (c *Cache) Observe(predicted, measured int) Mismatch {
 		}
 		return Mismatch{Predicted: predicted, Measured: measured, Distrust: c.distrust, Reason: "no prompt was accepted"}
 	}
+	c.last.observed = true
 	measured = max(min(measured, c.prompted-1), 0)
 	if c.distrust && !last.append && measured < last.reuse.Checkpoint {
 		c.outdated(last.reuse.Checkpoint)
@@ -50,7 +53,7 @@ func (c *Cache) Observe(predicted, measured int) Mismatch {
 	}
 	c.correct(measured)
 	slack := 0
-	if last.append {
+	if last.append || last.reuse.Shifted > 0 {
 		if slack = last.reply + 1; last.reply == 0 {
 			// Nobody said how long the reply was.
 			slack = c.prompted
@@ -58,6 +61,9 @@ func (c *Cache) Observe(predicted, measured int) Mismatch {
 	}
 	switch {
 	case measured >= predicted && measured <= predicted+slack:
+		if last.reuse.Shifted > 0 {
+			c.unmoved = 0
+		}
 		if !last.append || c.lessAtAppend {
 			c.lessRow = 0
 		}
@@ -67,6 +73,10 @@ func (c *Cache) Observe(predicted, measured int) Mismatch {
 			Predicted: predicted, Measured: measured, Distrust: c.distrust,
 			Reason: fmt.Sprintf("the server reused %d tokens more than predicted", measured-predicted),
 		}
+	}
+	if c.unshifted(measured) {
+		return Mismatch{Predicted: predicted, Measured: measured, Distrust: c.distrust, NoShift: c.still, Reason: fmt.Sprintf(
+			"%d of %d predicted tokens reused: the server did not move the %d kept behind the cut", measured, predicted, last.reuse.Shifted)}
 	}
 	c.lessRow++
 	c.lessAtAppend = last.append
@@ -80,6 +90,23 @@ func (c *Cache) Observe(predicted, measured int) Mismatch {
 	return m
 }
 
+// stillAfter is how many requests for a shift in a row must find nothing moved before none is asked for any more, where the
+// measurement does not show it at once: another client may have taken the slot once.
+const stillAfter = 2
+
+// unshifted reports whether a shift was asked for and nothing was moved: the server reused no more than the common prefix. A server that cannot
+// shift says nothing else; it takes the field and leaves it alone.
+func (c *Cache) unshifted(measured int) bool {
+	r := c.last.reuse
+	if r.Shifted == 0 || measured > r.Common {
+		return false
+	}
+	if c.unmoved++; measured == r.Common || c.unmoved >= stillAfter {
+		c.still = true
+	}
+	return true
+}
+
 // why names what may have happened.
 func (c *Cache) why(predicted, measured int) string {
 	missing := fmt.Sprintf("%d of %d predicted tokens reused", measured, predicted)
@@ -90,6 +117,8 @@ func (c *Cache) why(predicted, measured int) string {
 		return missing + ": the last reply reads back in other tokens, so the server went back to a checkpoint"
 	case c.last.append:
 		return missing + ": the slot was taken in between, or the template rewrote history"
+	case c.last.reuse.Shifted > 0:
+		return missing + ": the server stopped moving kept tokens at one that it did not hold"
 	case c.kind() == Points || c.distrust:
 		return missing + ": an expected checkpoint was not there"
 	}

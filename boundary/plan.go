@@ -60,6 +60,16 @@ func Resolve(g Geometry, cut, total, tolerance int) Plan {
 	return p
 }
 
+// Moved returns the plan for a request on which the server moves moved tokens behind the cut instead of computing them again.
+func (p Plan) Moved(moved int) Plan {
+	p.Reused = max(min(p.Cut+moved, p.Total-1), 0)
+	p.Prefilled = p.Total - p.Reused
+	p.Checkpoint, p.Snap = p.Cut, 0
+	p.Verdict, p.Status = Aligned, StatusPartialReuse
+	p.Reason = fmt.Sprintf("cut at %d, %d kept tokens behind it moved; %d of %d tokens prefilled", p.Cut, moved, p.Prefilled, p.Total)
+	return p
+}
+
 // words writes the arithmetic out.
 func (p Plan) words(k Kind) string {
 	point := "rewind point"

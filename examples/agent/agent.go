@@ -48,7 +48,7 @@ func open(ctx context.Context, cfg config, std streams) (_ *agent, err error) {
 	if err != nil {
 		return nil, err
 	}
-	opts := &sakur4.Options{ProjectRoot: cfg.root, Window: a.cfg.window}
+	opts := &sakur4.Options{ProjectRoot: cfg.root, Window: a.cfg.window, KVShift: cfg.kvShift}
 	if client != nil {
 		opts.Backend = client
 		if cfg.summarize {

@@ -30,14 +30,14 @@ const (
 
 // config is what the flags say.
 type config struct {
-	llama, db, session, root, task, policy string
-	window, turns, slot, maxTokens         int
-	seed                                   uint64
-	json, allowExec, all, force, summarize bool
-	limit                                  int
-	rule                                   boundary.CheckpointRule
-	fields                                 json.RawMessage
-	words                                  string // what follows the flags
+	llama, db, session, root, task, policy          string
+	window, turns, slot, maxTokens                  int
+	seed                                            uint64
+	json, allowExec, kvShift, all, force, summarize bool
+	limit                                           int
+	rule                                            boundary.CheckpointRule
+	fields                                          json.RawMessage
+	words                                           string // what follows the flags
 
 	// seen is told of every recorded turn ("ack"), every prompt ("window") and every piece of a reply ("delta"); nil outside tests.
 	seen func(kind, text string)
@@ -56,6 +56,7 @@ func parseFlags(command string, args []string, errs io.Writer) (config, error) {
 	f.StringVar(&c.task, "task", "", "what to do (with a server: implies -policy model)")
 	f.StringVar(&c.policy, "policy", "", "scripted or model: who decides (default: scripted)")
 	f.IntVar(&c.window, "window", 0, "context in `tokens` (default: the server's; 8192 on the simulator)")
+	f.BoolVar(&c.kvShift, "kvshift", false, "let the server move what a compaction keeps instead of computing it again (approximate)")
 	f.IntVar(&c.turns, "turns", 0, "most `turns` of this run, in a conversation of each task (default 48 scripted, 100 with a model)")
 	f.IntVar(&c.slot, "slot", 0, "the server's slot `number` to use; -1 leaves it to the server")
 	f.IntVar(&c.maxTokens, "max-tokens", 0, "most `tokens` of a reply (default 16 scripted; with a model what the window leaves)")

@@ -29,9 +29,10 @@ func (c *Chat) Rewrite(cut int, changes map[string]Change, pure bool, records fu
 		out.push(e)
 	}
 	prevGone := false
-	for _, e := range c.Entries[cut:] {
+	for i, e := range c.Entries[cut:] {
 		if e.Filler() {
-			if pure && !prevGone {
+			next := cut + i + 1
+			if pure && !prevGone && !(e.Kind == KindContinue && next < len(c.Entries) && changes[c.Entries[next].Episode].Gone) {
 				out.push(e)
 			}
 			continue

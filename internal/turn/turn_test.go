@@ -434,6 +434,28 @@ func TestRewriteDeletes(t *testing.T) {
 	}
 }
 
+// TestRewriteDeletesBehindContinue: the fixed message in front of a turn that goes is not left to call for another one behind it.
+func TestRewriteDeletesBehindContinue(t *testing.T) {
+	t.Parallel()
+	s := &scribe{}
+	chat := turn.NewChat(turn.NewEscaper(nil))
+	chat.Add(s.add(episode.User, "go"), turn.Options{})
+	chat.Add(s.add(episode.Assistant, "one"), turn.Options{})
+	call := s.add(episode.Assistant, "", "c")
+	chat.Add(call, turn.Options{})
+	result := s.result(call, 0, "result")
+	chat.Add(result, turn.Options{})
+	chat.Add(s.add(episode.Assistant, "two"), turn.Options{})
+	chat.Add(s.add(episode.User, "on"), turn.Options{})
+	next, err := chat.Rewrite(0, map[string]turn.Change{call.ID: {Gone: true}, result.ID: {Gone: true}}, true, s.find)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"u:go", "a:one", "u:(continue)", "a:two", "u:on"}, roles(next)); d != "" {
+		t.Errorf("Rewrite() (-want +got):\n%s", d)
+	}
+}
+
 // TestStubNames: a tool or a path that holds a control text of the server opens nothing in a stub.
 func TestStubNames(t *testing.T) {
 	t.Parallel()
