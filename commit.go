@@ -69,8 +69,10 @@ func (s *Session) Commit(ctx context.Context, t Turn) (Committed, error) {
 				s.e.read(rec, call, &out)
 			}
 		}
-		if err := tx.EnsureSession(s.e.project, s.id); err != nil {
-			return err
+		if s.book.last == 0 { // else the session is there: nothing is ever removed
+			if err := tx.EnsureSession(s.e.project, s.id); err != nil {
+				return err
+			}
 		}
 		rec.Droppable = false // it starts like every other one; the mark is part of what may change
 		if err := tx.AppendEpisode(rec); err != nil {
@@ -117,7 +119,7 @@ func (e *Engine) read(rec *episode.Record, call episode.Call, out *Committed) {
 	if err != nil {
 		return
 	}
-	reading := symbolic.Read(ev, e.maxFacts)
+	reading := e.parsers.Read(ev, e.maxFacts)
 	out.Parser, out.Summary, out.FactsLeftOut = reading.Parser, reading.Summary, reading.LeftOut
 	for _, f := range reading.Facts {
 		out.Facts = append(out.Facts, f.Row())

@@ -23,6 +23,7 @@ import (
 	"sakur4/internal/store"
 	"sakur4/internal/tokens"
 	"sakur4/internal/vector"
+	"sakur4/symbolic"
 )
 
 // Defaults of [Options].
@@ -148,6 +149,7 @@ type Engine struct {
 	now      func() time.Time
 	newID    func() uint64
 	maxFacts int
+	parsers  symbolic.Table
 
 	dense *dense // nil without an embedder
 
@@ -176,7 +178,7 @@ func Open(ctx context.Context, path string, opts *Options) (*Engine, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	e := &Engine{opts: o, sessions: map[string]*Session{}, log: o.Logger, now: o.Now, newID: o.NewID, maxFacts: o.MaxFacts}
+	e := &Engine{opts: o, sessions: map[string]*Session{}, log: o.Logger, now: o.Now, newID: o.NewID, maxFacts: o.MaxFacts, parsers: symbolic.DefaultTable()}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
 	}

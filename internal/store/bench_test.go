@@ -34,6 +34,7 @@ func BenchmarkAppend(b *testing.B) {
 			ensure(b, s, "p", "s")
 			raw := storetest.Raw(b, filepath.Join(b.TempDir(), "raw.db"))
 			if err := raw.Exec(`
+PRAGMA page_size = 1024;
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = FULL;
 PRAGMA wal_autocheckpoint = 0;

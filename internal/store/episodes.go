@@ -262,40 +262,26 @@ func (tx *Tx) AppendEpisode(e *episode.Record) error {
 	if err != nil {
 		return fail(tx.ctx, err, "%s", what)
 	}
-	seq, err := tx.next(what, `SELECT coalesce(max(seq), 0) FROM episodic_stream`)
-	if err != nil {
-		return err
-	}
 	created := e.Created
 	if created.IsZero() {
 		created = decodeTime(tx.store.cfg.Now().UnixNano())
-	}
-	projectNum, sessionNum, err := tx.numbers(what, e.Project, e.Session)
-	if err != nil {
-		return err
-	}
-	tokenizer, err := tx.tokenizer(what, e.Tokenizer)
-	if err != nil {
-		return err
 	}
 	at, recorded, err := encodeCreated(e.At, created)
 	if err != nil {
 		return fail(tx.ctx, err, "%s", what)
 	}
-	var call int64
-	if e.CallEpisode != "" {
-		if call, err = tx.seqOf(what, e.Project, e.CallEpisode); err != nil {
-			return err
-		}
+	n, err := tx.place(what, e)
+	if err != nil {
+		return err
 	}
 	row := *e
-	row.Seq = seq
+	row.Seq = n.seq
 	_, err = tx.exec(what, `
 INSERT INTO episodic_stream (seq, episode_id, project_id, session_id, role, eviction_tier, superseded_by, droppable, fold_id, call_id, tool_name,
   call_episode, call_index, at, created, tokens, tokenizer, content_digest, calls, reasoning, content, seal)
 VALUES (?, ?, ?, ?, ?, 'live', '', 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		seq, e.ID, projectNum, sessionNum, string(e.Role), e.Fold,
-		e.CallID, e.ToolName, call, e.CallIndex, at, recorded, e.Tokens, tokenizer, e.Digest[:],
+		n.seq, e.ID, n.project, n.session, string(e.Role), e.Fold,
+		e.CallID, e.ToolName, n.call, e.CallIndex, at, recorded, e.Tokens, n.tokenizer, e.Digest[:],
 		calls, blob(e.Reasoning), blob(e.Content), seal(episodeSeal(&row, at, recorded, calls)...))
 	switch {
 	case errors.Is(err, sqlite3.CONSTRAINT_TRIGGER), errors.Is(err, sqlite3.CONSTRAINT_UNIQUE):
@@ -303,7 +289,7 @@ VALUES (?, ?, ?, ?, ?, 'live', '', 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	case err != nil:
 		return err
 	}
-	e.Seq, e.Created, e.Tier = seq, created, evict.Live
+	e.Seq, e.Created, e.Tier = n.seq, created, evict.Live
 	tx.added += int64(len(e.Content) + len(calls))
 	return nil
 }
@@ -359,34 +345,6 @@ func decodeCreated(at, created int64) time.Time {
 		created += at
 	}
 	return decodeTime(created)
-}
-
-// tokenizer returns the number of a tokenizer's name.
-func (tx *Tx) tokenizer(what, name string) (num int64, err error) {
-	const sql = `SELECT num FROM tokenizer WHERE name = ?`
-	num, found, err := tx.conn.number(sql, name)
-	if err == nil && !found {
-		if _, err = tx.exec(what, `INSERT INTO tokenizer (name) VALUES (?)`, name); err == nil {
-			num, _, err = tx.conn.number(sql, name)
-		}
-	}
-	return num, fail(tx.ctx, err, "%s", what)
-}
-
-// numbers returns the numbers of a project and of its session, or [ErrNotFound].
-func (tx *Tx) numbers(what, project, session string) (projectNum, sessionNum int64, err error) {
-	err = tx.each(what, `
-SELECT p.num, s.num
-FROM project p
-JOIN session s ON s.project_id = p.project_id
-WHERE s.project_id = ? AND s.session_id = ?`, []any{project, session}, func(s *sqlite3.Stmt) error {
-		projectNum, sessionNum = s.ColumnInt64(0), s.ColumnInt64(1)
-		return nil
-	})
-	if err == nil && sessionNum == 0 {
-		err = fail(tx.ctx, fmt.Errorf("session %q of project %q: %w", session, project, ErrNotFound), "%s", what)
-	}
-	return projectNum, sessionNum, err
 }
 
 // SetDroppable says that nothing would be missed if the episode were dropped.

@@ -85,7 +85,7 @@ VALUES (?, ?, (SELECT seq FROM episodic_stream WHERE episode_id = ?), ?, ?, ?, ?
 // useWindow makes a row for the steps of a window, unless the step before in this transaction was of the same one: the rows are in the order of
 // the steps.
 func (tx *Tx) useWindow(what, project, session, windowID string) error {
-	_, num, err := tx.numbers(what, project, session)
+	num, err := tx.sessionNum(what, project, session)
 	if err != nil || tx.evictions.num > 0 && tx.evictions.session == num && tx.evictions.windowID == windowID {
 		return err
 	}

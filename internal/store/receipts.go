@@ -85,7 +85,7 @@ func (tx *Tx) PutReceipt(project, session string, row ReceiptRow) error {
 		row.Created = tx.store.cfg.Now()
 	}
 	what := "put receipt of window " + row.WindowID
-	_, num, err := tx.numbers(what, project, session)
+	num, err := tx.sessionNum(what, project, session)
 	if err != nil {
 		return err
 	}
