@@ -116,6 +116,11 @@ func (l *live) count(ctx context.Context) error {
 		return &countError{err}
 	}
 	l.counted, l.keep = st, len(l.items)
+	return l.model(ctx)
+}
+
+// model has the cache model at hand.
+func (l *live) model(ctx context.Context) (err error) {
 	if l.cache != nil {
 		return nil
 	}

@@ -105,6 +105,39 @@ func (e *EmbedderError) Error() string {
 // Is reports whether target is [ErrEmbedderChanged].
 func (e *EmbedderError) Is(target error) bool { return target == ErrEmbedderChanged }
 
+// Errors of [Session.Snapshot] and [Session.Restore]. They come as a [*SnapshotError].
+var (
+	// ErrSnapshotGone is returned when the server's file is missing, damaged, or another one than was saved. The slot is empty.
+	ErrSnapshotGone = errors.New("sakur4: snapshot is gone")
+	// ErrSnapshotForeign is returned when a slot or a snapshot is another session's or another model's. The slot is as it was.
+	ErrSnapshotForeign = errors.New("sakur4: snapshot is foreign")
+)
+
+// SnapshotError says what is wrong with a snapshot. It is [ErrSnapshotGone] or [ErrSnapshotForeign], and wraps what the server said, if it said anything.
+type SnapshotError struct {
+	// ID is the snapshot, "" if it was to be taken; File is the server's file.
+	ID   SnapshotID
+	File string
+	Msg  string
+
+	is, err error
+}
+
+// Error names the snapshot and what is wrong.
+func (e *SnapshotError) Error() string {
+	id := ""
+	if e.ID != "" {
+		id = fmt.Sprintf(" %s", e.ID)
+	}
+	return fmt.Sprintf("%v:%s (file %q): %s", e.is, id, e.File, e.Msg)
+}
+
+// Is reports whether target is the error's kind.
+func (e *SnapshotError) Is(target error) bool { return target == e.is && target != nil }
+
+// Unwrap returns what the server said, nil if it did not.
+func (e *SnapshotError) Unwrap() error { return e.err }
+
 // PendingError says which calls of the newest assistant turn have no result yet. It is [ErrPending].
 type PendingError struct {
 	// Calls are their ids, as the model gave them, in the order of the turn.

@@ -19,6 +19,8 @@ type storedReceipt struct {
 	Receipt receipt.Receipt `json:"receipt"`
 	// Usage is what the server said, nil before it did.
 	Usage *Usage `json:"usage,omitempty"`
+	// Restored is the snapshot that the slot was restored from, where this may be the first reuse after it.
+	Restored SnapshotID `json:"restored,omitempty"`
 }
 
 // Observe enters what the server measured for a prompt, and returns the prompt's receipt with prediction and measurement side by side.
@@ -62,7 +64,11 @@ func (s *Session) Observe(ctx context.Context, u Usage) (receipt.Receipt, error)
 			return errStop
 		}
 		s.measured(&r, u, l)
-		body, err := json.Marshal(storedReceipt{Receipt: r, Usage: &u})
+		if st.Restored != "" && r.Cache.Measured {
+			warm := st.Restored != slotEmpty
+			r.Cache.Status = boundary.StatusOf(&r.Cache.Reused, warm, warm, templateStart)
+		}
+		body, err := json.Marshal(storedReceipt{Receipt: r, Usage: &u, Restored: st.Restored})
 		if err != nil {
 			return fmt.Errorf("sakur4: receipt: %w", err)
 		}

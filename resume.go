@@ -37,8 +37,11 @@ func (l *live) restoreCache(ctx context.Context) (err error) {
 			return &countError{err}
 		}
 	}
+	if l.reload() {
+		return nil
+	}
 	l.cache = boundary.NewCache(l.profile)
-	if l.Cache == nil {
+	if l.Cache == nil || l.InSlot != "" {
 		return nil
 	}
 	ids, sent, err := l.sentTokens(ctx)

@@ -110,6 +110,8 @@ type Options struct {
 	// deleted text in view. Receipts say when it was used. A server that cannot is found out, by what it says of itself or by what it
 	// measures, and compactions are then as without this option.
 	KVShift bool
+	// Snapshots bounds what [Session.Snapshot] leaves on the server's disk; the zero value keeps the newest [DefaultSnapshots] of a session.
+	Snapshots SnapshotPolicy
 	// KeepReasoning sends reasoning back within the running loop where the template does not preserve it.
 	KeepReasoning bool
 	// Embedder gives dense vectors for recall, of what is committed and interpreted. They are computed beside the calls, stored, and never part of a commit;
@@ -274,6 +276,9 @@ func (o *Options) validate() error {
 	}
 	if o.Window > 0 && o.Reserve >= o.Window {
 		bad("Reserve %d leaves nothing of a Window of %d tokens", o.Reserve, o.Window)
+	}
+	if o.Snapshots.Keep < 0 || o.Snapshots.MaxBytes < 0 {
+		bad("Snapshots.Keep and Snapshots.MaxBytes must not be negative")
 	}
 	if o.Embedder != nil && (o.Embedder.Model() == "" || o.Embedder.Dim() <= 0 || o.Embedder.Dim() > vector.MaxDim) {
 		bad("Embedder has the model %q and vectors of %d numbers; it needs a name and 1 to %d", o.Embedder.Model(), o.Embedder.Dim(), vector.MaxDim)

@@ -74,6 +74,9 @@ type renderState struct {
 	// Held are the tokens of the last prompt, packed, where what was sent cannot be rendered any more: from a compaction between two prompts
 	// to the next one.
 	Held []byte `json:"held,omitempty"`
+	// InSlot is the snapshot that was restored and behind which nothing was sent, Restored that of which no reuse has been measured yet.
+	InSlot   SnapshotID `json:"in_slot,omitempty"`
+	Restored SnapshotID `json:"restored,omitempty"`
 	// Named are notes of the next receipt: what a compaction between two prompts took in.
 	Named []string `json:"named,omitempty"`
 	// Pending are notes that wait for a message.
@@ -108,8 +111,9 @@ type live struct {
 	out        []Message      // the items as the caller sees them
 
 	cache   *boundary.Cache
-	header  []int32 // tokens that open a user message
-	window  *Window // the last one, for a call without a new turn
+	saved   *savedSlot // that the slot was restored from, while InSlot is set
+	header  []int32    // tokens that open a user message
+	window  *Window    // the last one, for a call without a new turn
 	notes   []string
 	profile boundary.Profile
 }
@@ -176,6 +180,9 @@ func (s *Session) restore(r *store.Reader, row store.RenderState, known bool, pr
 	}
 	l.revision = row.Generation
 	l.esc = turn.NewEscaper(controls(l.Controls))
+	if err := s.loadSaved(r, l); err != nil {
+		return nil, err
+	}
 	decisions, err := r.Decisions(s.e.project, s.id)
 	if err != nil {
 		return nil, err

@@ -81,7 +81,7 @@ func (s *Session) next(ctx context.Context, head Head, down error) (*Window, err
 	if err := s.measure(ctx, l, backend, profile, fallback); err != nil {
 		return nil, err
 	}
-	same := l.Turn > 0 && !changed && l.Sent == len(l.chat.Entries) && l.dirty == l.Sent && len(placed) == 0
+	same := l.Turn > 0 && !changed && l.Sent == len(l.chat.Entries) && l.dirty == l.Sent && len(placed) == 0 && l.InSlot == ""
 	if same {
 		w, err := s.again(ctx, l)
 		// A local count says nothing against a prompt that the server has counted, unless the window has shrunk since.
@@ -125,6 +125,9 @@ func (s *Session) next(ctx context.Context, head Head, down error) (*Window, err
 	}
 	if err := l.validate(); err != nil {
 		return nil, fmt.Errorf("sakur4: internal error: %w", err)
+	}
+	if err := s.warm(ctx, l); err != nil {
+		return nil, err
 	}
 	w := &Window{ID: WindowID(s.e.id("win"))}
 	predicted := l.predict()
@@ -185,6 +188,7 @@ func (s *Session) finish(l *live, w *Window, window int, p prediction) {
 	l.Sent = len(l.chat.Entries)
 	l.Covered, l.SentSeq, l.Spoken = l.chat.Covered, l.chat.Covered, l.chat.Spoken
 	l.Pending, l.Named, l.Held = l.chat.Pending, nil, nil
+	l.InSlot, l.saved = "", nil
 	l.Window = w.ID
 	if w.Plan != nil {
 		l.Generation++
@@ -251,7 +255,7 @@ func backendName(p boundary.Profile) string {
 
 // persist stores a prompt.
 func (s *Session) persist(ctx context.Context, l *live, w *Window, c *compaction, placed []string) error {
-	body, err := json.Marshal(storedReceipt{Receipt: w.Receipt})
+	body, err := json.Marshal(storedReceipt{Receipt: w.Receipt, Restored: l.Restored})
 	if err != nil {
 		return fmt.Errorf("sakur4: receipt: %w", err)
 	}

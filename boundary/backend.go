@@ -33,15 +33,23 @@ type Refresher interface {
 	Refresh(ctx context.Context) (p Profile, changed bool, err error)
 }
 
-// SlotSaver is the optional ability to write a slot's cache to a file of the server and to read it back.
+// SlotSaver is the optional ability to write a slot's cache to a file of the server and to read it back. All three methods return [ErrUnsupported]
+// where the server was started without a folder for such files.
 type SlotSaver interface {
-	// SaveSlot writes the slot to a file of that name and returns how many tokens it holds.
-	// All three return [ErrUnsupported] where the server was started without a folder for such files.
-	SaveSlot(ctx context.Context, slot int, name string) (tokens int, err error)
-	// RestoreSlot reads the file of that name into the slot and returns how many tokens it holds then.
-	RestoreSlot(ctx context.Context, slot int, name string) (tokens int, err error)
+	// SaveSlot writes the slot to a file of that name and says what is in it. A file that was there is replaced.
+	SaveSlot(ctx context.Context, slot int, name string) (SlotFile, error)
+	// RestoreSlot reads the file of that name into the slot and says what was read. It returns [ErrInvalidRequest] where there is no such file or the
+	// server cannot read it into the slot; the slot is then empty.
+	RestoreSlot(ctx context.Context, slot int, name string) (SlotFile, error)
 	// EraseSlot empties the slot.
 	EraseSlot(ctx context.Context, slot int) error
+}
+
+// SlotFile says what a saved slot holds.
+type SlotFile struct {
+	// Tokens is how many tokens of prompt and reply are in the file, Bytes its size; 0 bytes is unknown.
+	Tokens int
+	Bytes  int64
 }
 
 // Idler is the optional ability to say that no request is being processed. Any error means "not idle".
@@ -73,6 +81,8 @@ type Profile struct {
 	Tokenizer string
 	// Name is the backend's kind ("llama.cpp", "embedded"), Build its version, Model the model's name or path; "" is unknown.
 	Name, Build, Model string
+	// Weights tells the model's weights from others of the same name, as far as they can be read; "" is unknown.
+	Weights string
 	// Template is what is known of the chat template.
 	Template Template
 }

@@ -43,6 +43,8 @@ type Cache struct {
 	// unmoved counts the requests for a KV shift in a row that were not followed; still says that none is asked for any more.
 	unmoved int
 	still   bool
+	// reloaded says that the slot was restored and nothing was sent since.
+	reloaded bool
 	// sealed is the state that Hold must match; its digest is "" when nothing is missing.
 	sealed CacheState
 }
@@ -52,8 +54,10 @@ type accepted struct {
 	valid, observed bool
 
 	append bool
-	list   []Checkpoint
-	cells  *ring
+	// reloaded says that it was the first prompt after the slot was restored.
+	reloaded bool
+	list     []Checkpoint
+	cells    *ring
 	// reply is how many tokens of the slot had unknown ids before.
 	reply int
 	reuse Reuse
@@ -94,7 +98,7 @@ func NewCache(p Profile) *Cache {
 func (c *Cache) Reset() {
 	c.held, c.prompted, c.reply, c.list = nil, 0, 0, nil
 	c.clearCells()
-	c.confirmed, c.last, c.sealed = nil, accepted{}, CacheState{}
+	c.confirmed, c.last, c.sealed, c.reloaded = nil, accepted{}, CacheState{}, false
 }
 
 // Predict says what the server reuses of prompt, without changing the cache. nCacheReuse is the request's n_cache_reuse in tokens, 0 for none.
@@ -132,7 +136,7 @@ func (c *Cache) predict(prompt []int32, nCacheReuse int) (r Reuse, at rewound) {
 		r.Reused = r.Common + r.Shifted
 	case Points:
 		next := r.Common
-		if grows {
+		if grows && !c.replyMatters() {
 			next = min(r.Common+c.reply, len(prompt))
 		}
 		at = c.rewind(next, next < len(prompt))
@@ -181,8 +185,9 @@ func (c *Cache) Accept(prompt []int32, users []int, nCacheReuse int) {
 	r, at := c.predict(prompt, nCacheReuse)
 	c.last = accepted{
 		valid: true, append: c.isAppend(r.Common, len(prompt)), list: slices.Clone(c.list),
-		cells: c.cells.clone(), reply: c.reply, reuse: r, rule: at, users: slices.Clone(users),
+		cells: c.cells.clone(), reply: c.reply, reuse: r, rule: at, users: slices.Clone(users), reloaded: c.reloaded,
 	}
+	c.reloaded = false
 	c.sealed = CacheState{}
 	c.task++
 	c.held = append(c.held[:0:0], prompt...)

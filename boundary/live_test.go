@@ -303,3 +303,80 @@ func TestLiveCacheShift(t *testing.T) {
 	}
 	t.Logf("%d of %d requests predicted exactly, %d with moved tokens", right, all, moved)
 }
+
+// TestLiveCacheSavedSlot: a slot is saved at random moments, restored later, also after a restart of the server, and reuses afterwards exactly what the
+// model says.
+func TestLiveCacheSavedSlot(t *testing.T) {
+	if os.Getenv("SAKUR4_LLAMA_SERVER") == "" {
+		t.Skip("skipped: SAKUR4_LLAMA_SERVER is not set")
+	}
+	type setting struct {
+		arch    llamatest.Arch
+		spacing int
+	}
+	all, right, restored := 0, 0, 0
+	for i, s := range []setting{{llamatest.Full, 0}, {llamatest.Sliding, 256}, {llamatest.Sliding, 8192}} {
+		server := llamatest.Start(t, llamatest.Options{
+			Model:   llamatest.Model{Arch: s.arch, Template: template(t, "chatml")},
+			Context: 65536, Spacing: s.spacing, SlotSave: true, Args: []string{"-cram", "0"},
+		})
+		slot := newLiveSlot(t, server, &llamacpp.Options{Rule: &boundary.CheckpointRule{Spacing: s.spacing}})
+		chat := &liveChat{r: rand.New(rand.NewPCG(uint64(i), 11)), size: 300}
+		type file struct {
+			boundary.SlotFile
+			state    boundary.CacheState
+			prompt   []int32
+			messages []map[string]any
+		}
+		var files []file
+		for n := range 60 {
+			switch k := chat.r.IntN(10); {
+			case n == 0 || k < 7:
+				chat.append()
+			default:
+				chat.compact()
+			}
+			after := ""
+			switch k := chat.r.IntN(10); {
+			case n > 3 && k < 2 || n == 5:
+				saved, err := slot.client.SaveSlot(t.Context(), 0, fmt.Sprintf("f%d", len(files)))
+				prompt, reply := slot.cache.Held()
+				if err != nil || saved.Tokens != prompt+reply {
+					t.Fatalf("SaveSlot() = %+v, %v, the model holds %d and %d tokens", saved, err, prompt, reply)
+				}
+				files = append(files, file{saved, slot.cache.State(), slot.cache.Prompt(), chat.messages})
+			case len(files) > 0 && k < 5:
+				if k == 3 {
+					server.Restart(t)
+					after = "restart and "
+				}
+				id := chat.r.IntN(len(files))
+				f := files[id]
+				got, err := slot.client.RestoreSlot(t.Context(), 0, fmt.Sprintf("f%d", id))
+				if err != nil || got != f.SlotFile {
+					t.Fatalf("RestoreSlot() = %+v, %v, want %+v", got, err, f.SlotFile)
+				}
+				if err := slot.cache.Reload(f.state, f.prompt, nil); err != nil {
+					t.Fatalf("Reload() = %v", err)
+				}
+				if chat.r.IntN(2) == 0 {
+					chat.messages = f.messages
+					chat.append()
+				}
+				after += "restore"
+				restored++
+			}
+			got, err := slot.send(t.Context(), chat.messages, 1+chat.r.IntN(9), 0)
+			if err != nil {
+				t.Fatalf("request %d: %v", n, err)
+			}
+			all++
+			if got.mismatch == (boundary.Mismatch{}) {
+				right++
+			} else {
+				t.Errorf("%s spacing %d, request %d of %d tokens after %q: Predict() = %+v, server reused %d", s.arch, s.spacing, n, got.total, after, got.reuse, got.measured)
+			}
+		}
+	}
+	t.Logf("%d of %d requests as predicted, %d of them after a restore", right, all, restored)
+}

@@ -47,7 +47,7 @@ func (c *Cache) Observe(predicted, measured int) Mismatch {
 	if !last.append {
 		c.confirm(measured, measured < last.reuse.Common)
 	}
-	if missing := last.reuse.Common - measured; last.append && measured < predicted && missing > 0 && missing <= tailOffset+1 {
+	if missing := last.reuse.Common - measured; last.append && !last.reloaded && measured < predicted && missing > 0 && missing <= tailOffset+1 {
 		// Under a window as long as the prompt the server goes back to its last checkpoint even to append.
 		c.short = true
 	}
@@ -57,6 +57,9 @@ func (c *Cache) Observe(predicted, measured int) Mismatch {
 		if slack = last.reply + 1; last.reply == 0 {
 			// Nobody said how long the reply was.
 			slack = c.prompted
+		}
+		if last.reloaded {
+			slack += max(last.reuse.Common-predicted, 0)
 		}
 	}
 	switch {

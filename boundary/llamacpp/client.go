@@ -46,11 +46,12 @@ type Client struct {
 	base string
 	opts Options
 
-	// mu guards profile, props and known.
+	// mu guards what follows.
 	mu      sync.Mutex
 	profile boundary.Profile
 	props   Props // that profile was made from
 	known   bool
+	sampled weightsFile
 }
 
 var (

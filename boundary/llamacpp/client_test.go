@@ -245,7 +245,7 @@ func TestSlots(t *testing.T) {
 	}
 	s := serve(t, map[string]http.HandlerFunc{
 		"/slots":   record(`[{"id":0,"n_ctx":4096,"is_processing":false,"n_prompt_tokens":17,"params":{"x":1}},{"id":1,"n_ctx":4096,"is_processing":true}]`),
-		"/slots/1": record(`{"id_slot":1,"n_saved":10,"n_restored":9,"n_erased":8}`),
+		"/slots/1": record(`{"id_slot":1,"n_saved":10,"n_written":1000,"n_restored":9,"n_read":900,"n_erased":8}`),
 	})
 	c := client(t, s.URL, nil)
 	slots, err := c.Slots(t.Context())
@@ -256,11 +256,11 @@ func TestSlots(t *testing.T) {
 	if idle, err := c.Idle(t.Context()); idle || err != nil {
 		t.Errorf("Idle() with a busy slot = %t, %v, want false", idle, err)
 	}
-	if n, err := c.SaveSlot(t.Context(), 1, "a.bin"); n != 10 || err != nil {
-		t.Errorf("SaveSlot() = %d, %v, want 10", n, err)
+	if f, err := c.SaveSlot(t.Context(), 1, "a.bin"); f != (boundary.SlotFile{Tokens: 10, Bytes: 1000}) || err != nil {
+		t.Errorf("SaveSlot() = %+v, %v, want 10 tokens in 1000 bytes", f, err)
 	}
-	if n, err := c.RestoreSlot(t.Context(), 1, "a.bin"); n != 9 || err != nil {
-		t.Errorf("RestoreSlot() = %d, %v, want 9", n, err)
+	if f, err := c.RestoreSlot(t.Context(), 1, "a.bin"); f != (boundary.SlotFile{Tokens: 9, Bytes: 900}) || err != nil {
+		t.Errorf("RestoreSlot() = %+v, %v, want 9 tokens in 900 bytes", f, err)
 	}
 	if err := c.EraseSlot(t.Context(), 1); err != nil {
 		t.Errorf("EraseSlot() = %v", err)

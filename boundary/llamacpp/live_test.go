@@ -116,14 +116,15 @@ func TestLiveClient(t *testing.T) {
 		t.Errorf("Chat() with tools = %+v, want a call of read", called)
 	}
 
-	if n, err := c.SaveSlot(t.Context(), 0, "live.bin"); err != nil || n < len(count) {
-		t.Errorf("SaveSlot() = %d, %v, want at least %d", n, err, len(count))
+	saved, err := c.SaveSlot(t.Context(), 0, "live.bin")
+	if err != nil || saved.Tokens < len(count) || saved.Bytes == 0 {
+		t.Errorf("SaveSlot() = %+v, %v, want at least %d tokens", saved, err, len(count))
 	}
 	if err := c.EraseSlot(t.Context(), 0); err != nil {
 		t.Errorf("EraseSlot() = %v", err)
 	}
-	if n, err := c.RestoreSlot(t.Context(), 0, "live.bin"); err != nil || n < len(count) {
-		t.Errorf("RestoreSlot() = %d, %v, want at least %d", n, err, len(count))
+	if f, err := c.RestoreSlot(t.Context(), 0, "live.bin"); err != nil || f != saved {
+		t.Errorf("RestoreSlot() = %+v, %v, want %+v", f, err, saved)
 	}
 	if _, err := c.RestoreSlot(t.Context(), 0, "missing.bin"); !errors.Is(err, boundary.ErrInvalidRequest) {
 		t.Errorf("RestoreSlot() of a missing file = %v, want ErrInvalidRequest", err)

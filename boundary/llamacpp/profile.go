@@ -109,6 +109,7 @@ func (c *Client) probe(ctx context.Context, props Props, template *boundary.Temp
 		p.Model = filepath.Base(props.ModelPath)
 	}
 	p.Geometry, p.Rule = c.geometry(props)
+	p.Weights = c.weights(props)
 	if p.Tokenizer, err = c.tokenizerID(ctx); err != nil {
 		return boundary.Profile{}, err
 	}

@@ -3,6 +3,8 @@ package llamacpp
 import (
 	"context"
 	"fmt"
+
+	"sakur4/boundary"
 )
 
 // Slot is the state of one slot of the server.
@@ -39,23 +41,28 @@ func (c *Client) Idle(ctx context.Context) (bool, error) {
 	return len(slots) > 0, nil
 }
 
-// SaveSlot writes a slot's cache to a file in the server's --slot-save-path and returns how many tokens were saved.
-// It is [boundary.ErrUnsupported] where the server has no such path.
-func (c *Client) SaveSlot(ctx context.Context, slot int, name string) (int, error) {
+// SaveSlot writes a slot's cache to a file in the server's --slot-save-path and says what was saved: the tokens that were evaluated, and of a
+// windowed or recurrent model the checkpoints. It is [boundary.ErrUnsupported] where the server has no such path. A slot that works on a request is
+// saved when it is done.
+func (c *Client) SaveSlot(ctx context.Context, slot int, name string) (boundary.SlotFile, error) {
 	var out struct {
-		Saved int `json:"n_saved"`
+		Saved   int   `json:"n_saved"`
+		Written int64 `json:"n_written"`
 	}
 	err := c.slot(ctx, slot, "save", name, &out)
-	return out.Saved, err
+	return boundary.SlotFile{Tokens: out.Saved, Bytes: out.Written}, err
 }
 
-// RestoreSlot reads a slot's cache back and returns how many tokens were restored. A missing or damaged file is an error and leaves the slot empty.
-func (c *Client) RestoreSlot(ctx context.Context, slot int, name string) (int, error) {
+// RestoreSlot reads a slot's cache back and says what was read. A missing or damaged file, one of a model of another shape, and one that the context has
+// no room for is [boundary.ErrInvalidRequest] and leaves the slot empty. The server notices neither changed bytes in the middle of a file nor other weights
+// of the same shape.
+func (c *Client) RestoreSlot(ctx context.Context, slot int, name string) (boundary.SlotFile, error) {
 	var out struct {
-		Restored int `json:"n_restored"`
+		Restored int   `json:"n_restored"`
+		Read     int64 `json:"n_read"`
 	}
 	err := c.slot(ctx, slot, "restore", name, &out)
-	return out.Restored, err
+	return boundary.SlotFile{Tokens: out.Restored, Bytes: out.Read}, err
 }
 
 // EraseSlot empties a slot.

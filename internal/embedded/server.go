@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -36,6 +37,8 @@ type Config struct {
 	Rule boundary.CheckpointRule
 	// Tokenizer is the vocabulary; nil makes every byte a token.
 	Tokenizer Tokenizer
+	// Model names the model; "" means "none".
+	Model string
 }
 
 // Server is the simulated server. It is safe for concurrent use. Make one with [New]; the zero value is not usable.
@@ -46,7 +49,7 @@ type Server struct {
 	// mu guards what follows.
 	mu    sync.Mutex
 	slots []slot
-	saved map[string]slot
+	saved map[string]saved
 	clock int
 	busy  bool
 }
@@ -75,12 +78,15 @@ func New(cfg Config) *Server {
 	if cfg.Slots <= 0 {
 		cfg.Slots = 1
 	}
+	if cfg.Model == "" {
+		cfg.Model = "none"
+	}
 	if cfg.Tokenizer == nil {
 		cfg.Tokenizer = bytesTokenizer{}
 	}
-	s := &Server{vocab: vocabulary{t: cfg.Tokenizer}, saved: make(map[string]slot)}
+	s := &Server{vocab: vocabulary{t: cfg.Tokenizer}, saved: make(map[string]saved)}
 	s.profile = boundary.Profile{
-		Window: cfg.Window, Slots: cfg.Slots, Tokenizer: cfg.Tokenizer.Name(), Name: "embedded", Build: "1", Model: "none",
+		Window: cfg.Window, Slots: cfg.Slots, Tokenizer: cfg.Tokenizer.Name(), Name: "embedded", Build: "1", Model: cfg.Model,
 		Geometry: boundary.Geometry{Kind: boundary.AnyToken, Shift: true, MinChunk: 1},
 		Template: boundary.Template{
 			Digest: digest.Of(templateVersion).String(), PreservesReasoning: true, UserHeader: userHeader, ControlTexts: controlTexts(),
@@ -148,32 +154,66 @@ func (s *Server) Idle(ctx context.Context) (bool, error) {
 	return !s.busy, ctx.Err()
 }
 
-// SaveSlot keeps a copy of a slot under a name and returns how many tokens it holds.
-func (s *Server) SaveSlot(ctx context.Context, id int, name string) (int, error) {
+// SaveSlot keeps a copy of a slot under a name and says what is in it. An existing copy of that name is replaced.
+func (s *Server) SaveSlot(ctx context.Context, id int, name string) (boundary.SlotFile, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.checkSlot(ctx, id, name); err != nil {
-		return 0, err
+		return boundary.SlotFile{}, err
 	}
-	s.saved[name] = s.slots[id].copy(s.profile)
-	return s.slots[id].size(), nil
+	sl := s.slots[id]
+	s.saved[name] = saved{sl.cache.State(), sl.prompt, sl.reply}
+	return sl.file(), nil
 }
 
-// RestoreSlot puts a saved copy into a slot and returns how many tokens it holds. A name that was never saved is [boundary.ErrInvalidRequest] and
-// leaves the slot empty.
-func (s *Server) RestoreSlot(ctx context.Context, id int, name string) (int, error) {
+// RestoreSlot puts a saved copy into a slot and says what was read. A name that was never saved, and a copy that the context has no room for, is
+// [boundary.ErrInvalidRequest] and leaves the slot empty.
+func (s *Server) RestoreSlot(ctx context.Context, id int, name string) (boundary.SlotFile, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.checkSlot(ctx, id, name); err != nil {
-		return 0, err
+		return boundary.SlotFile{}, err
 	}
-	saved, ok := s.saved[name]
-	if !ok {
-		s.slots[id] = slot{cache: boundary.NewCache(s.profile)}
-		return 0, fmt.Errorf("embedded: no saved slot %q: %w", name, boundary.ErrInvalidRequest)
+	f, ok := s.saved[name]
+	sl := slot{cache: boundary.NewCache(s.profile), used: s.slots[id].used}
+	s.slots[id] = sl
+	if !ok || len(f.prompt)+len(f.reply) > s.profile.Window {
+		return boundary.SlotFile{}, fmt.Errorf("embedded: cannot restore slot %q: %w", name, boundary.ErrInvalidRequest)
 	}
-	s.slots[id] = saved.copy(s.profile)
-	return s.slots[id].size(), nil
+	if err := sl.cache.Reload(f.state, f.prompt, f.reply); err != nil {
+		return boundary.SlotFile{}, fmt.Errorf("embedded: cannot restore slot %q: %w: %w", name, boundary.ErrInvalidRequest, err)
+	}
+	sl.prompt, sl.reply = f.prompt, f.reply
+	s.slots[id] = sl
+	return sl.file(), nil
+}
+
+// SlotFiles returns the saved slots by name.
+func (s *Server) SlotFiles() map[string]boundary.SlotFile {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	files := make(map[string]boundary.SlotFile, len(s.saved))
+	for name, f := range s.saved {
+		files[name] = slot{prompt: f.prompt, reply: f.reply}.file()
+	}
+	return files
+}
+
+// Adopt takes over the saved slots of another server, as one that is started on the same folder does.
+func (s *Server) Adopt(other *Server) {
+	other.mu.Lock()
+	files := maps.Clone(other.saved)
+	other.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.saved = files
+}
+
+// RemoveSlotFile forgets a saved slot, as deleting its file does.
+func (s *Server) RemoveSlotFile(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.saved, name)
 }
 
 // EraseSlot empties a slot.
@@ -201,12 +241,18 @@ func (s *Server) checkSlot(ctx context.Context, id int, name string) error {
 
 func (s slot) size() int { return len(s.prompt) + len(s.reply) }
 
-// copy returns an independent copy of the slot.
-func (s slot) copy(p boundary.Profile) slot {
-	c := slot{cache: boundary.RestoreCache(p, s.cache.State()), prompt: s.prompt, reply: s.reply, used: s.used}
-	if err := c.cache.Hold(s.prompt); err != nil {
-		// The state and the tokens were taken together.
-		c = slot{cache: boundary.NewCache(p)}
-	}
-	return c
+// Sizes of the files that the simulation would write, in bytes: those of a tiny model.
+const (
+	fileHeaderBytes = 36
+	fileTokenBytes  = 144
+)
+
+func (s slot) file() boundary.SlotFile {
+	return boundary.SlotFile{Tokens: s.size(), Bytes: fileHeaderBytes + fileTokenBytes*int64(s.size())}
+}
+
+// saved is what a slot file holds.
+type saved struct {
+	state         boundary.CacheState
+	prompt, reply []int32
 }

@@ -369,8 +369,8 @@ func TestSlots(t *testing.T) {
 	c.say("user", strings.Repeat("a", 300))
 	first := c.send("")
 	held, err := c.s.SaveSlot(t.Context(), 0, "f")
-	if want := first.PromptTokens + first.CompletionTokens - 1; err != nil || held != want {
-		t.Errorf("SaveSlot() = %d, %v, want %d", held, err, want)
+	if want := first.PromptTokens + first.CompletionTokens - 1; err != nil || held.Tokens != want || held.Bytes == 0 {
+		t.Errorf("SaveSlot() = %+v, %v, want %d tokens", held, err, want)
 	}
 	// Another chat takes the other slot, because it shares little with this one, and the next the one used longest ago.
 	other := &talk{t: t, s: c.s}
@@ -389,13 +389,13 @@ func TestSlots(t *testing.T) {
 		t.Errorf("EraseSlot() = %v", err)
 	}
 	if n, err := c.s.RestoreSlot(t.Context(), 0, "f"); err != nil || n != held {
-		t.Errorf("RestoreSlot() = %d, %v, want %d", n, err, held)
+		t.Errorf("RestoreSlot() = %+v, %v, want %+v", n, err, held)
 	}
 	if warm := c.send(`{"id_slot":0}`); *warm.CachedTokens < first.PromptTokens-10 {
 		t.Errorf("Chat() after RestoreSlot reused %d of %d tokens", *warm.CachedTokens, first.PromptTokens)
 	}
 	if n, err := c.s.RestoreSlot(t.Context(), 0, "missing"); !errors.Is(err, boundary.ErrInvalidRequest) {
-		t.Errorf("RestoreSlot(missing) = %d, %v, want ErrInvalidRequest", n, err)
+		t.Errorf("RestoreSlot(missing) = %+v, %v, want ErrInvalidRequest", n, err)
 	}
 	if cold := c.send(`{"id_slot":0}`); *cold.CachedTokens != 0 {
 		t.Errorf("Chat() after a failed restore reused %d tokens, want 0", *cold.CachedTokens)

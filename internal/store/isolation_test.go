@@ -103,6 +103,10 @@ func everything(r *store.Reader, project, other string) (map[string]any, error) 
 	keep("Fold", fold, err)
 	folds, err := r.Folds(project, "s")
 	keep("Folds", folds, err)
+	snapshots, err := r.Snapshots(project, "s")
+	keep("Snapshots", snapshots, err)
+	prompt, err := r.SnapshotPrompt(project, "s", other+"_snap")
+	keep("SnapshotPrompt", prompt, err)
 	counts, err := r.Counts(project)
 	keep("Counts", counts.Project, err)
 	return answers, errors.Join(errs...)
@@ -147,6 +151,7 @@ func occupy(t *testing.T, s *store.Store, project string, times int) {
 			Origin: semantic.Interpreted, Tokens: 4, Replaces: id("sem", 1)})
 		do(err)
 		do(tx.OpenFold(store.FoldRow{ID: project + "_fold", Project: project, Session: "s", Goal: "secret"}))
+		do(tx.PutSnapshot(project, "s", store.SnapshotRow{File: project + "_file", Ord: 1, ID: project + "_snap", Body: "secret"}, []int32{1}))
 		do(tx.SetVectorModel(project, "m", 3))
 		return errors.Join(errs...)
 	})
@@ -219,7 +224,7 @@ func TestEveryMethodIsAsked(t *testing.T) {
 	known := map[string]bool{"Projects": true, "VectorTop": true} // of every project on purpose
 	for _, name := range []string{"Episode", "SessionEpisodes", "Episodes", "LastSeq", "Sessions", "Pins", "Notes", "RenderState", "Decisions", "Receipt",
 		"LastReceipt", "Receipts", "Evictions", "Checkpoints", "Fact", "Facts", "FactVersions", "Edges", "InDegree", "Marks", "SearchEpisodes", "SearchFacts",
-		"Fold", "Folds", "Counts", "Entry", "Entries", "Freshness", "SearchEntries",
+		"Fold", "Folds", "Snapshots", "SnapshotPrompt", "Counts", "Entry", "Entries", "Freshness", "SearchEntries",
 		"VectorModel", "VectorBatch", "VectorsWaiting", "Vectors", "SearchVectors"} {
 		known[name] = true
 	}

@@ -46,7 +46,8 @@ func TestChangedBytesAreNeverServed(t *testing.T) {
 	decisions := func(r *store.Reader) error { _, err := r.Decisions("p", "main"); return err }
 	receipts := func(r *store.Reader) error { _, err := drain(r.Receipts("p", "main")); return err }
 	folds := func(r *store.Reader) error { _, err := r.Fold("p", "fold_1"); return err }
-	key := map[string]string{"episodic_stream": "episode_id", "anchor_set": "pin_id", "note": "note_id", "semantic_atlas": "entry_id",
+	snapshots := func(r *store.Reader) error { _, err := r.Snapshots("p", "main"); return err }
+	key := map[string]string{"snapshot": "file", "episodic_stream": "episode_id", "anchor_set": "pin_id", "note": "note_id", "semantic_atlas": "entry_id",
 		"render_state": "session_id", "render_decision": "session_id", "receipt": "window_id", "folds": "fold_id"}
 	tests := []struct {
 		table, id string
@@ -65,6 +66,7 @@ func TestChangedBytesAreNeverServed(t *testing.T) {
 		{"receipt", "win_1", receipts, []string{"body = 'x'", "body = x'00'", "turn = 7", "observed = 0", "created = created + 1", "seal = 0"}},
 		{"folds", "fold_1", folds, []string{"description = 'x'", "goal = 'x'", "parent_id = 'x'", "opened_seq = 7", "closed_seq = 7", "summary = 'x'",
 			"created = created + 1", "closed = closed + 1", "seal = 0"}},
+		{"snapshot", "slot_1", snapshots, []string{"body = 'x'", "ord = 7", "snapshot_id = 'x'", "tokens = 7", "bytes = 7", "created = created + 1", "seal = 0"}},
 	}
 	for _, test := range tests {
 		for _, change := range test.columns {
@@ -98,6 +100,7 @@ func TestChangedBytesAreNeverServed(t *testing.T) {
 						tx.PutReceipt("p", "main", store.ReceiptRow{WindowID: "win_1", Turn: 1, Body: `{"receipt":{}}`, Observed: true}),
 						tx.OpenFold(store.FoldRow{ID: "fold_1", Project: "p", Session: "main", Description: "d", Goal: "g", Opened: 2}),
 						tx.CloseFold("p", "fold_1", 3, "ep_2"),
+						tx.PutSnapshot("p", "main", store.SnapshotRow{File: "slot_1", Ord: 1, ID: "snap_1", Tokens: 3, Bytes: 90, Body: "{}"}, []int32{1, 2, 3}),
 					); err != nil {
 						return err
 					}

@@ -144,6 +144,7 @@ func (v *verifier) records() error {
 		checkRows(v, `SELECT `+decisionColumns+` FROM render_decision ORDER BY project_id, session_id, ord`, scanDecision),
 		checkRows(v, `SELECT `+receiptColumns+` FROM receipt ORDER BY session_id, turn, window_id`, scanReceipt),
 		checkRows(v, `SELECT `+foldColumns+` FROM folds ORDER BY num`, scanFold),
+		checkRows(v, `SELECT `+snapshotColumns+` FROM snapshot ORDER BY project_id, session_id, ord, file`, scanSnapshot),
 	)
 }
 
