@@ -51,6 +51,8 @@ type builder struct {
 	imports  []Import
 	errors   []Error
 	lines    []int32 // offset of each line
+	// angles are the tokens after the angles that were looked at, 0 for the others, and openAngles the room for the next look.
+	angles, openAngles []int32
 }
 
 func newBuilder(lang Lang, src string) *builder {

@@ -2,33 +2,6 @@ package codesym
 
 import "strings"
 
-// maxLook bounds how many tokens are looked at before the reader gives up on what they might be.
-const maxLook = 1000
-
-// skipAngles returns the token after the type arguments or parameters that open at i, or i+1 where they do not close.
-func (b *builder) skipAngles(i int) int {
-	depth := 0
-	for k := i; k < len(b.toks) && k < i+maxLook; k++ {
-		t := &b.toks[k]
-		if t.kind != tokenPunct {
-			continue
-		}
-		switch t.c {
-		case '<':
-			depth += int(t.end - t.start) // "<<" opens two
-		case '>':
-			if depth--; depth <= 0 {
-				return k + 1
-			}
-		case ';', ')', ']', '}':
-			return i + 1
-		case '(', '[', '{':
-			k = b.after(k) - 1
-		}
-	}
-	return i + 1
-}
-
 // skipType returns the token after the type that begins at i.
 func (f *ecmaFile) skipType(i int) int {
 	for i < len(f.toks) {

@@ -64,10 +64,13 @@ func goFile(tb testing.TB, name string) string {
 
 // goEvery is which share of the standard library the tests read; SAKUR4_CODESYM=all reads it all.
 func goEvery() int {
-	if os.Getenv("SAKUR4_CODESYM") == "all" {
+	switch {
+	case os.Getenv("SAKUR4_CODESYM") == "all":
 		return 1
+	case raceEnabled:
+		return 300
 	}
-	return 40
+	return 60
 }
 
 // declared lists functions, methods and types by the syntax tree alone, as "kind receiver.name start end".

@@ -193,20 +193,21 @@ func (l *shLexer) bracket(i int) int {
 
 // arithmeticEnd returns the end of the expression between double brackets that begins at i, 0 where it is none.
 func (l *shLexer) arithmeticEnd(i int) int {
-	depth := 0
-	for k := i; k < len(l.src) && k < i+1000; k++ {
+	depth, k := 0, i
+	for ; k < len(l.src) && k < i+1000 && l.wasted <= 4*len(l.src); k++ {
 		switch l.src[k] {
 		case '(':
 			depth++
 		case ')':
-			if depth--; depth == 0 {
-				if l.src[k-1] == ')' {
-					return k + 1
-				}
+			if depth--; depth == 0 && l.src[k-1] == ')' {
+				return k + 1
+			} else if depth == 0 {
+				l.wasted += k - i
 				return 0
 			}
 		}
 	}
+	l.wasted += k - i
 	return 0
 }
 

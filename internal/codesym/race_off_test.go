@@ -1,0 +1,5 @@
+//go:build !race
+
+package codesym_test
+
+const raceEnabled = false
