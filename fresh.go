@@ -187,6 +187,8 @@ func (e *Engine) openRoot(project string) (*sourcefile.Root, error) {
 	switch {
 	case project != e.project:
 		return nil, errors.New("it belongs to another project, whose files are not looked at")
+	case e.files() != nil:
+		return sourcefile.Of(e.files()), nil
 	case e.root == "":
 		return nil, errors.New("the project is named and has no folder")
 	}
@@ -310,8 +312,15 @@ func (l *looker) entryHit(h *Hit, q Query) (bool, error) {
 // factHit says of a fact that was read in a file whether the file has another value at its place now. The row stays what it is: a record of what was read.
 func (l *looker) factHit(h *Hit, row symbolic.Row) error {
 	now, _, err := l.fact(row)
-	if err != nil || !now.Checked || now.Hash == "" || now.Hash == row.ASTHash {
+	if err != nil || !now.Checked || now.Hash == row.ASTHash {
 		return err
+	}
+	if now.Hash == "" {
+		if row.Episode == "" {
+			h.Stale = true
+			h.Reasons = append(h.Reasons, row.FilePath+" has no such place any more")
+		}
+		return nil
 	}
 	h.Stale, h.Current = true, now.Value
 	h.Reasons = append(h.Reasons, row.FilePath+" has another value there now than when it was read")

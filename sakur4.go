@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -160,6 +161,7 @@ type Engine struct {
 	problem  string // the summarizer's newest failure
 
 	mu        sync.Mutex // guards what follows
+	tree      fs.FS      // the files of the project where they were given, see [IndexOptions]; nil is the root's folder
 	sessions  map[string]*Session
 	profile   *boundary.Profile // nil until the backend has answered, and after it has failed
 	known     boundary.Profile  // its last answer, zero before the first

@@ -3,9 +3,11 @@ package symbolic_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"sakur4/internal/episode"
 	"sakur4/symbolic"
@@ -107,5 +109,44 @@ func TestCodeSymbolsOfEachLanguage(t *testing.T) {
 				t.Errorf("Rederive(%s) = %v", f, err)
 			}
 		}
+	}
+}
+
+// TestOutlineIsExtract compares the facts that stand beside the symbols with those of Extract, one by one.
+func TestOutlineIsExtract(t *testing.T) {
+	t.Parallel()
+	long := "package p\nimport _ \"" + strings.Repeat("a/", 600) + "\"\nfunc f() { g() }\n"
+	for _, src := range []string{goSource, long} {
+		ev, err := episode.FromFile("proj_a", "p/p.go", []byte(src))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := symbolic.Extract(symbolic.CodeSymbols("go"), ev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		facts, code, err := symbolic.Outline("go", ev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(facts) != len(code.Symbols) {
+			t.Fatalf("Outline gives %d facts beside %d symbols", len(facts), len(code.Symbols))
+		}
+		var got []symbolic.Fact
+		for i, f := range facts {
+			if !f.Valid() {
+				continue
+			}
+			got = append(got, f)
+			if s := code.Symbols[i]; f.QualifiedName() != s.Qualified || f.Kind() != string(s.Kind) || f.Offset() != s.Start {
+				t.Errorf("fact %v stands beside symbol %+v", f, s)
+			}
+		}
+		if diff := cmp.Diff(want, got, cmpopts.EquateComparable(symbolic.Fact{})); diff != "" {
+			t.Errorf("facts (-Extract +Outline):\n%s", diff)
+		}
+	}
+	if _, _, err := symbolic.Outline("go", symbolic.Evidence{}); !errors.Is(err, symbolic.ErrNoEvidence) {
+		t.Errorf("Outline of no evidence = %v, want ErrNoEvidence", err)
 	}
 }

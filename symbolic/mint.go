@@ -3,10 +3,12 @@ package symbolic
 import (
 	"fmt"
 	"strings"
+
+	"sakur4/internal/codesym"
 )
 
 // Extract parses the evidence and returns what the parser read as facts, in source order. It is the only maker of facts:
-// [Read] and [Rederive] go through the same mint in this file. The error is a [*toolparse.SyntaxError] where the bytes are not what the source reads.
+// [Read], [Outline] and [Rederive] go through the same mint in this file. The error is a [*toolparse.SyntaxError] where the bytes are not what the source reads.
 func Extract(src FactSource, ev Evidence) ([]Fact, error) {
 	facts, _, err := mint(src, ev, 0, nil)
 	return facts, err
@@ -40,6 +42,31 @@ func Rederive(row Row, ev Evidence) (Fact, error) {
 	return Fact{}, &StaleError{Row: row, Current: facts[0].row.Value}
 }
 
+// Code is what the parser of a language read in one file: symbols, call sites and imports.
+type Code = codesym.File
+
+// Outline is [Extract] with [CodeSymbols] that also returns what else the parser read, so that a file is parsed once. The facts stand beside the symbols: facts[i] is
+// that of code.Symbols[i], the zero Fact where the symbol's name is too long for one. Its errors are those of Extract.
+func Outline(lang string, ev Evidence) (facts []Fact, code Code, err error) {
+	src := CodeSymbols(lang)
+	switch {
+	case src.kind == 0:
+		return nil, Code{}, ErrNoSource
+	case !ev.Valid():
+		return nil, Code{}, ErrNoEvidence
+	}
+	if code, err = parseCode(src.arg, ev.Content()); err != nil {
+		return nil, Code{}, err
+	}
+	m := newMinter(src, ev)
+	facts = make([]Fact, 0, len(code.Symbols))
+	emitCode(code, func(it item) {
+		f, _ := m.fact(it)
+		facts = append(facts, f)
+	})
+	return facts, code, nil
+}
+
 // mint runs the parser and makes a fact of each value that keep accepts (nil: of each), at most max of them (0: no bound). It returns how many were left out.
 // A parser may refuse at its last byte, so nothing is returned before it has accepted the whole.
 func mint(src FactSource, ev Evidence, max int, keep func(Fact) bool) (facts []Fact, leftOut int, err error) {
@@ -49,33 +76,18 @@ func mint(src FactSource, ev Evidence, max int, keep func(Fact) bool) (facts []F
 	if !ev.Valid() {
 		return nil, 0, ErrNoEvidence
 	}
-	prefix := namePrefix(ev)
-	plain := src.kind == sourceCode && ev.IsFile() // a file's symbols have the names that its language gives them
-	names := uniquer{}
+	m := newMinter(src, ev)
 	full := func() bool { return max > 0 && len(facts) == max }
 	err = scan(src, ev.Content(), full, func(it item) {
-		if it.tooLong || len(it.place) > maxPlaceBytes || full() {
+		if full() {
 			leftOut++
 			return
 		}
-		if plain {
-			it.place = strings.TrimPrefix(it.place, ":")
-		}
-		name := names.unique(it.kind, strings.ToValidUTF8(prefix+it.place, "\ufffd"))
-		f := Fact{row: Row{
-			FactID:        FactID(ev.Project(), name, it.kind, ev.FilePath()),
-			Project:       ev.Project(),
-			QualifiedName: name,
-			Kind:          it.kind,
-			FilePath:      ev.FilePath(),
-			Source:        src.String(),
-			Value:         clip(it.value),
-			ASTHash:       it.hash.String(),
-			Episode:       ev.EpisodeID(),
-			Offset:        it.offset,
-			Line:          it.line,
-		}}
-		if keep == nil || keep(f) {
+		f, ok := m.fact(it)
+		switch {
+		case !ok:
+			leftOut++
+		case keep == nil || keep(f):
 			facts = append(facts, f)
 		}
 	})
@@ -83,4 +95,40 @@ func mint(src FactSource, ev Evidence, max int, keep func(Fact) bool) (facts []F
 		return nil, 0, err
 	}
 	return facts, leftOut, nil
+}
+
+// minter makes facts of the values of one evidence.
+type minter struct {
+	ev             Evidence
+	source, prefix string
+	plain          bool // a file's symbols have the names that its language gives them
+	names          uniquer
+}
+
+func newMinter(src FactSource, ev Evidence) *minter {
+	return &minter{ev: ev, source: src.String(), prefix: namePrefix(ev), plain: src.kind == sourceCode && ev.IsFile()}
+}
+
+// fact makes the fact of one value; false where its place has no name within the bound.
+func (m *minter) fact(it item) (Fact, bool) {
+	if it.tooLong || len(it.place) > maxPlaceBytes {
+		return Fact{}, false
+	}
+	if m.plain {
+		it.place = strings.TrimPrefix(it.place, ":")
+	}
+	name := m.names.unique(it.kind, strings.ToValidUTF8(m.prefix+it.place, "\ufffd"))
+	return Fact{row: Row{
+		FactID:        FactID(m.ev.Project(), name, it.kind, m.ev.FilePath()),
+		Project:       m.ev.Project(),
+		QualifiedName: name,
+		Kind:          it.kind,
+		FilePath:      m.ev.FilePath(),
+		Source:        m.source,
+		Value:         clip(it.value),
+		ASTHash:       it.hash.String(),
+		Episode:       m.ev.EpisodeID(),
+		Offset:        it.offset,
+		Line:          it.line,
+	}}, true
 }

@@ -26,8 +26,9 @@ var (
 
 // Root is an open folder. It is safe for concurrent use. The zero value is not usable.
 type Root struct {
-	root *os.Root
-	dirs []string
+	fsys  fs.FS
+	close func() error
+	dirs  []string
 }
 
 // Open opens a folder. aliases are other absolute names of it, such as one through a symbolic link, by which recorded paths may begin.
@@ -36,11 +37,19 @@ func Open(dir string, aliases ...string) (*Root, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sourcefile: %w", err)
 	}
-	return &Root{root: r, dirs: append([]string{dir}, aliases...)}, nil
+	return &Root{fsys: r.FS(), close: r.Close, dirs: append([]string{dir}, aliases...)}, nil
+}
+
+// Of returns a root that is a file system of the caller's.
+func Of(fsys fs.FS) *Root {
+	return &Root{fsys: fsys, close: func() error { return nil }}
 }
 
 // Close closes the folder.
-func (r *Root) Close() error { return r.root.Close() }
+func (r *Root) Close() error { return r.close() }
+
+// FS returns the folder as a file system. It is of use until Close.
+func (r *Root) FS() fs.FS { return r.fsys }
 
 // Name returns the name below the root, with slashes, of a path as a tool was given it; false where it leads elsewhere. Relative paths are below the root.
 func (r *Root) Name(p string) (string, bool) {
@@ -67,10 +76,10 @@ func (r *Root) Read(p string) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %q", ErrOutside, p)
 	}
 	// Stat before open: opening a named pipe waits for its writer.
-	info, err := r.root.Stat(name)
+	info, err := fs.Stat(r.fsys, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if dir, err := r.root.Stat(path.Dir(name)); err == nil && dir.IsDir() {
+		if dir, err := fs.Stat(r.fsys, path.Dir(name)); err == nil && dir.IsDir() {
 			return nil, fmt.Errorf("%w: %q", ErrGone, p)
 		}
 		return nil, fmt.Errorf("sourcefile: %w", err)
@@ -81,7 +90,7 @@ func (r *Root) Read(p string) ([]byte, error) {
 	case info.Size() > MaxBytes:
 		return nil, fmt.Errorf("%w: %q has %d bytes", ErrTooLarge, p, info.Size())
 	}
-	f, err := r.root.Open(name)
+	f, err := r.fsys.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("sourcefile: %w", err)
 	}

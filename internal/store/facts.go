@@ -114,27 +114,31 @@ func (tx *Tx) PutFacts(project string, list []symbolic.Row, at time.Time) error 
 		at = tx.store.cfg.Now()
 	}
 	for i := range list {
-		if err := tx.putFact(project, &list[i], at); err != nil {
+		if _, err := tx.putFact(project, &list[i], at); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (tx *Tx) putFact(project string, row *symbolic.Row, at time.Time) error {
+// putFact writes one fact and returns its number.
+func (tx *Tx) putFact(project string, row *symbolic.Row, at time.Time) (num int64, err error) {
 	what := "put fact " + row.FactID
 	if row.Project != project {
-		return fail(tx.ctx, fmt.Errorf("it is of project %q, not %q: %w", row.Project, project, ErrRefused), "%s", what)
+		return 0, fail(tx.ctx, fmt.Errorf("it is of project %q, not %q: %w", row.Project, project, ErrRefused), "%s", what)
 	}
 	// Most facts are new: they are inserted without being looked for first.
 	inserted, err := tx.insertFact(what, row, at)
-	if err != nil || inserted {
-		return err
+	switch {
+	case err != nil:
+		return 0, err
+	case inserted:
+		return tx.conn.LastInsertRowID(), nil
 	}
 	return tx.renewFact(what, row, at)
 }
 
-// insertFact inserts a fact and reports true, or false where its key is there.
+// insertFact inserts a fact and reports true, or false where its key is there. A key that was there before goes on counting its versions.
 func (tx *Tx) insertFact(what string, row *symbolic.Row, at time.Time) (bool, error) {
 	revision, err := tx.nextRevision(what)
 	if err != nil {
@@ -142,10 +146,10 @@ func (tx *Tx) insertFact(what string, row *symbolic.Row, at time.Time) (bool, er
 	}
 	n, err := tx.exec(what, `
 INSERT INTO symbolic_fact (`+factColumns+`, revision)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, 1 + (SELECT coalesce(max(version), 0) FROM symbolic_fact_version WHERE fact_id = ?1), ?13)
 ON CONFLICT (project_id, qualified_name, kind, file_path) DO NOTHING`,
 		row.FactID, row.Project, row.QualifiedName, row.Kind, row.FilePath, row.Source, blob(row.Value), row.ASTHash,
-		row.Episode, row.Offset, row.Line, at, at, revision)
+		row.Episode, row.Offset, row.Line, at, revision)
 	if errors.Is(err, sqlite3.CONSTRAINT_UNIQUE) {
 		return false, fail(tx.ctx, fmt.Errorf("the id is another key's: %w", err), "%s", what)
 	}
@@ -157,43 +161,46 @@ ON CONFLICT (project_id, qualified_name, kind, file_path) DO NOTHING`,
 	return true, nil
 }
 
-// renewFact writes a fact whose key is there.
-func (tx *Tx) renewFact(what string, row *symbolic.Row, at time.Time) error {
+// renewFact writes a fact whose key is there, and returns its number.
+func (tx *Tx) renewFact(what string, row *symbolic.Row, at time.Time) (num int64, err error) {
 	var old symbolic.Row
-	err := tx.each(what, `
-SELECT `+factColumns+`
+	err = tx.each(what, `
+SELECT `+factColumns+`, num
 FROM symbolic_fact
 WHERE project_id = ? AND qualified_name = ? AND kind = ? AND file_path = ?`,
 		[]any{row.Project, row.QualifiedName, row.Kind, row.FilePath}, func(s *sqlite3.Stmt) (err error) {
+			num = s.ColumnInt64(14)
 			old, err = scanFact(s)
 			return err
 		})
 	switch {
 	case err != nil:
-		return err
+		return 0, err
 	case old.FactID != row.FactID:
-		return fail(tx.ctx, fmt.Errorf("its key has the id %s: %w", old.FactID, ErrRefused), "%s", what)
+		return 0, fail(tx.ctx, fmt.Errorf("its key has the id %s: %w", old.FactID, ErrRefused), "%s", what)
 	case old.ASTHash != row.ASTHash || old.Value != row.Value || old.Source != row.Source:
-		return tx.replaceFact(what, &old, row, at)
+		return num, tx.replaceFact(what, &old, row, at)
 	case old.Episode != row.Episode || old.Offset != row.Offset || old.Line != row.Line:
-		_, err := tx.exec(what, `
+		_, err = tx.exec(what, `
 UPDATE symbolic_fact
 SET episode_id = ?, byte_offset = ?, line = ?
-WHERE fact_id = ?`, row.Episode, row.Offset, row.Line, row.FactID)
-		return err
+WHERE num = ?`, row.Episode, row.Offset, row.Line, num)
 	}
-	return nil
+	return num, err
 }
 
-// nextRevision returns the number after the highest revision of a fact. Whoever uses it sets tx.revision.
+// nextRevision returns the number after the highest revision that a fact has had. None is given twice, also where the fact that had it is gone: the full-text index
+// knows by it what it has yet to read. Whoever uses it sets tx.revision.
 func (tx *Tx) nextRevision(what string) (int64, error) {
 	if tx.revision > 0 {
 		return tx.revision + 1, nil
 	}
-	return tx.next(what, `SELECT coalesce(max(revision), 0) FROM symbolic_fact`)
+	return tx.next(what, `
+SELECT max((SELECT coalesce(max(revision), 0) FROM symbolic_fact), (SELECT value FROM meta WHERE name = 'fact_revision'))`)
 }
 
-func (tx *Tx) replaceFact(what string, old, row *symbolic.Row, at time.Time) error {
+// archiveFact writes the present value of a fact among its older ones.
+func (tx *Tx) archiveFact(what string, old *symbolic.Row, at time.Time) error {
 	num, err := tx.next(what, `SELECT coalesce(max(num), 0) FROM symbolic_fact_version`)
 	if err != nil {
 		return err
@@ -202,7 +209,11 @@ func (tx *Tx) replaceFact(what string, old, row *symbolic.Row, at time.Time) err
 INSERT INTO symbolic_fact_version (num, project_id, fact_id, version, source, value, ast_hash, episode_id, byte_offset, line, updated, replaced)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		num, old.Project, old.FactID, old.Version, old.Source, blob(old.Value), old.ASTHash, old.Episode, old.Offset, old.Line, old.Updated, at)
-	if err != nil {
+	return err
+}
+
+func (tx *Tx) replaceFact(what string, old, row *symbolic.Row, at time.Time) error {
+	if err := tx.archiveFact(what, old, at); err != nil {
 		return err
 	}
 	revision, err := tx.nextRevision(what)

@@ -268,6 +268,12 @@ func (t track) apply(c *conn, b batch) error {
 			if err := t.forget(c, row); err != nil {
 				return err
 			}
+			// A fact that left the ledger since it was read must not come back into the index.
+			if _, there, err := c.number(`SELECT 1 FROM symbolic_fact WHERE num = ? AND revision = ?`, row.row, row.position); err != nil {
+				return err
+			} else if !there {
+				continue
+			}
 		}
 		for _, terms := range row.documents {
 			if err := t.add(c, row, terms); err != nil {

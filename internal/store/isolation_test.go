@@ -107,6 +107,18 @@ func everything(r *store.Reader, project, other string) (map[string]any, error) 
 	keep("Snapshots", snapshots, err)
 	prompt, err := r.SnapshotPrompt(project, "s", other+"_snap")
 	keep("SnapshotPrompt", prompt, err)
+	file, err := r.File(project, other+".go")
+	keep("File", file, err)
+	files, err := drain(r.Files(project))
+	keep("Files", files, err)
+	whole, err := r.FileIndex(project, other+".go")
+	keep("FileIndex", whole, err)
+	index, err := drain(r.Index(project))
+	keep("Index", index, err)
+	keys, err := drain(r.SymbolKeys(project))
+	keep("SymbolKeys", keys, err)
+	symbols, err := r.SymbolsByKey(project, "secret")
+	keep("SymbolsByKey", symbols, err)
 	counts, err := r.Counts(project)
 	keep("Counts", counts.Project, err)
 	return answers, errors.Join(errs...)
@@ -150,6 +162,7 @@ func occupy(t *testing.T, s *store.Store, project string, times int) {
 		_, err = tx.PutEntry(project, "s", store.NewEntry{ID: id("sem", 2), AnchorType: "symbolic_fact", AnchorID: "sym_" + project + "_a", Text: "the secret is out",
 			Origin: semantic.Interpreted, Tokens: 4, Replaces: id("sem", 1)})
 		do(err)
+		do(tx.PutFile(project, sourceFile(project, project+".go", "secret", "other"), clock()()))
 		do(tx.OpenFold(store.FoldRow{ID: project + "_fold", Project: project, Session: "s", Goal: "secret"}))
 		do(tx.PutSnapshot(project, "s", store.SnapshotRow{File: project + "_file", Ord: 1, ID: project + "_snap", Body: "secret"}, []int32{1}))
 		do(tx.SetVectorModel(project, "m", 3))
@@ -225,6 +238,7 @@ func TestEveryMethodIsAsked(t *testing.T) {
 	for _, name := range []string{"Episode", "SessionEpisodes", "Episodes", "LastSeq", "Sessions", "Pins", "Notes", "RenderState", "Decisions", "Receipt",
 		"LastReceipt", "Receipts", "Evictions", "Checkpoints", "Fact", "Facts", "FactVersions", "Edges", "InDegree", "Marks", "SearchEpisodes", "SearchFacts",
 		"Fold", "Folds", "Snapshots", "SnapshotPrompt", "Counts", "Entry", "Entries", "Freshness", "SearchEntries",
+		"File", "Files", "FileIndex", "Index", "SymbolKeys", "SymbolsByKey",
 		"VectorModel", "VectorBatch", "VectorsWaiting", "Vectors", "SearchVectors"} {
 		known[name] = true
 	}

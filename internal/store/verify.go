@@ -26,7 +26,7 @@ var triggers = [...]string{
 	"eviction_no_delete", "eviction_no_replace", "eviction_no_update",
 	"eviction_window_no_delete", "eviction_window_no_replace", "eviction_window_no_update",
 	"semantic_atlas_no_delete", "semantic_atlas_no_orphan", "semantic_atlas_no_replace", "semantic_atlas_no_update",
-	"symbolic_fact_version_no_delete", "symbolic_fact_version_no_replace", "symbolic_fact_version_no_update",
+	"symbolic_fact_no_delete", "symbolic_fact_version_no_delete", "symbolic_fact_version_no_replace", "symbolic_fact_version_no_update",
 }
 
 // maxProblems bounds the report of a badly damaged file.
