@@ -89,6 +89,22 @@ func (e *engine) observe(ctx context.Context, p prompt, c cost) error {
 	return err
 }
 
+// receipts adds up what the session's receipts say, and how many of them predicted what was measured.
+func (e *engine) receipts(ctx context.Context) (sum counters, all, right int, err error) {
+	for r, err := range e.ses.Receipts(ctx) {
+		if err != nil {
+			return counters{}, 0, 0, err
+		}
+		sum.processed += r.Cache.Prefilled
+		sum.cached += r.Cache.Reused
+		all++
+		if r.Cache.Measured && r.Cache.Reused == r.Cache.Predicted && r.Cache.Drift == 0 {
+			right++
+		}
+	}
+	return sum, all, right, nil
+}
+
 // recalled is how many hits are looked at.
 const recalled = 5
 

@@ -94,15 +94,31 @@ func one(ctx context.Context, cfg config, name string, s *session, diagnostics i
 	if err := r.all(ctx); err != nil {
 		return result{}, err
 	}
-	after, err := srv.counters(ctx)
+	counted, err := srv.counters(ctx)
 	if err != nil {
 		return result{}, err
 	}
+	if before != nil && counted != nil {
+		counted.processed -= before.processed
+		counted.cached -= before.cached
+	}
+	say := func(format string, args ...any) {
+		if cfg.llama != "" {
+			fmt.Fprintf(diagnostics, "replay: %s on %s: %s\n", name, s.file, fmt.Sprintf(format, args...))
+		}
+	}
 	for _, d := range r.differences {
-		fmt.Fprintf(diagnostics, "replay: %s on %s: %s\n", name, s.file, d)
+		say("%s", d)
 	}
-	if cfg.llama != "" {
-		fmt.Fprintf(diagnostics, "replay: %s on %s: %d of %d requests reused what the model of the cache predicts\n", name, s.file, r.requests-len(r.differences), r.requests)
+	say("%d of %d requests reused what the model of the cache predicts", r.requests-len(r.differences), r.requests)
+	var receipts *counters
+	if e, ok := p.(*engine); ok {
+		sum, all, right, err := e.receipts(ctx)
+		if err != nil {
+			return result{}, err
+		}
+		receipts = &sum
+		say("%d of %d receipts predicted what the server measured", right, all)
 	}
-	return r.result, r.checkCounters(diagnostics, before, after)
+	return r.result, r.checkSums(diagnostics, receipts, counted)
 }

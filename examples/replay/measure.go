@@ -302,19 +302,31 @@ func ratio(a, b int) float64 {
 
 func round(v float64) float64 { return math.Round(v*1e4) / 1e4 }
 
-// errCounters says that a server's own sums are other than those of the requests.
-var errCounters = errors.New("the server's own counters differ from the sums of its replies")
+// The sums that must agree to the token.
+var (
+	errCounters = errors.New("the server's own counters differ from the sums of its replies")
+	errReceipts = errors.New("the receipts differ from the sums of the replies")
+)
 
-// checkCounters compares the server's own counters with the sums.
-func (r *replay) checkCounters(diagnostics io.Writer, before, after *counters) error {
-	if before == nil || after == nil {
-		return nil
-	}
-	processed, cached := after.processed-before.processed, after.cached-before.cached
-	fmt.Fprintf(diagnostics, "replay: %s on %s: server's own counters: %d tokens processed, %d reused; replies: %d, %d\n", r.result.Policy, r.session.file,
-		processed, cached, r.result.PrefilledTokens, r.cached)
-	if processed != r.result.PrefilledTokens || cached != r.cached {
-		return errCounters
+// checkSums compares the sums of the replies with the receipts, and with what the server counted itself; either is nil where there is none. With a server
+// it says what it compared.
+func (r *replay) checkSums(diagnostics io.Writer, receipts, server *counters) error {
+	replies := counters{r.result.PrefilledTokens, r.cached}
+	for _, c := range []struct {
+		what string
+		sum  *counters
+		err  error
+	}{{"receipts", receipts, errReceipts}, {"server's own counters", server, errCounters}} {
+		if c.sum == nil {
+			continue
+		}
+		if r.cfg.llama != "" {
+			fmt.Fprintf(diagnostics, "replay: %s on %s: %s: %d tokens processed, %d reused; replies: %d, %d\n", r.result.Policy, r.session.file, c.what,
+				c.sum.processed, c.sum.cached, replies.processed, replies.cached)
+		}
+		if *c.sum != replies {
+			return c.err
+		}
 	}
 	return nil
 }

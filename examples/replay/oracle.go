@@ -22,53 +22,57 @@ const (
 	mostPull  = 64
 )
 
-// compact keeps the user's turns, the answers before them, and the newest atom, and of the others those with the most need for each token.
+// compact keeps the task, the newest user turn and the newest atom, and of the others those with the most need for each token. A user turn goes only with
+// everything up to the next one, and while it stays the answer to it stays: else a fixed one would be written in between, and end the moving.
 func (o *oracle) compact(ctx context.Context, n int) error {
 	if o.at == nil {
 		o.prepare()
 	}
-	h := o.head()
-	chosen := make([]bool, len(o.kept))
-	covered := map[string]bool{}
-	size, all := 0, 0
-	take := func(i int) {
-		chosen[i] = true
-		size += o.weight(o.kept[i])
-		for _, t := range o.kept[i].turns {
-			for _, name := range o.session.turns[t].names {
-				covered[name] = true
-			}
-		}
-	}
+	last := len(o.kept) - 1
+	opens := make([]int, len(o.kept)) // the user turn that an atom belongs to
+	newest := 0
 	for i, a := range o.kept {
-		all += o.weight(a)
-		// A user turn and the answer before it stay together: without it a fixed one would be written in between, and end the moving.
-		if i < h || a.user || i == len(o.kept)-1 || o.kept[i+1].user {
-			take(i)
+		if a.user {
+			newest = i
 		}
+		opens[i] = newest
+	}
+	all := 0
+	for _, a := range o.kept {
+		all += o.weight(a)
+	}
+	pick := selection{oracle: o, chosen: make([]bool, len(o.kept)), covered: map[string]bool{}}
+	for _, i := range []int{0, newest, last} {
+		pick.take(with(o.kept, opens, i))
 	}
 	// Local weights and the server's counts differ by the template's overhead.
 	budget := all - (n - o.target)
 	for {
-		best, most := -1, -1.0
-		for i, a := range o.kept {
-			if chosen[i] || size+o.weight(a) > budget {
+		var best []int
+		most := -1.0
+		for i := range o.kept {
+			if pick.chosen[i] {
+				continue
+			}
+			set := with(o.kept, opens, i)
+			size, need := pick.gain(set)
+			if pick.size+size > budget {
 				continue
 			}
 			// Where nothing is needed, the newest stay.
-			if v := (o.need(a, covered) + 1e-9*float64(i)) / float64(o.weight(a)); v > most {
-				best, most = i, v
+			if v := (need + 1e-9*float64(i)) / float64(size); v > most {
+				best, most = set, v
 			}
 		}
-		if best < 0 {
+		if best == nil {
 			break
 		}
-		take(best)
+		pick.take(best)
 	}
 	var kept []*atom
 	pull, run, gap := mostPull, 0, false
 	for i, a := range o.kept {
-		if chosen[i] {
+		if pick.chosen[i] {
 			kept = append(kept, a)
 			run += o.weight(a)
 			continue
@@ -85,6 +89,58 @@ func (o *oracle) compact(ctx context.Context, n int) error {
 		return err
 	}
 	return o.truncate(ctx, size)
+}
+
+// with returns the atoms that stay if atom i does: the user turn that it belongs to, and what stands before the next one.
+func with(atoms []*atom, opens []int, i int) []int {
+	set := []int{opens[i]}
+	if i != opens[i] {
+		set = append(set, i)
+	}
+	for k := i + 1; k < len(atoms); k++ {
+		if atoms[k].user {
+			if k-1 != i {
+				set = append(set, k-1)
+			}
+			break
+		}
+	}
+	return set
+}
+
+// selection is what is kept so far.
+type selection struct {
+	*oracle
+	chosen  []bool
+	covered map[string]bool // names in it
+	size    int             // in tokens
+}
+
+// gain returns what taking a set of atoms adds in tokens and in need.
+func (p *selection) gain(set []int) (size int, need float64) {
+	seen := map[string]bool{}
+	for _, i := range set {
+		if !p.chosen[i] {
+			size += p.weight(p.kept[i])
+			need += p.need(p.kept[i], p.covered, seen)
+		}
+	}
+	return max(size, 1), need
+}
+
+func (p *selection) take(set []int) {
+	for _, i := range set {
+		if p.chosen[i] {
+			continue
+		}
+		p.chosen[i] = true
+		p.size += p.weight(p.kept[i])
+		for _, t := range p.kept[i].turns {
+			for _, name := range p.session.turns[t].names {
+				p.covered[name] = true
+			}
+		}
+	}
 }
 
 func (o *oracle) prepare() {
@@ -110,10 +166,9 @@ func (o *oracle) weight(a *atom) int {
 	return w
 }
 
-// need adds up the names of an atom that are used again before they come up otherwise and that nothing kept holds. What is used soon counts more.
-func (o *oracle) need(a *atom, covered map[string]bool) float64 {
+// need adds up the names of an atom that are used again before they come up otherwise and that are neither covered nor seen. What is used soon counts more.
+func (o *oracle) need(a *atom, covered, seen map[string]bool) float64 {
 	sum := 0.0
-	seen := map[string]bool{}
 	for _, t := range a.turns {
 		for _, name := range o.session.turns[t].names {
 			if covered[name] || seen[name] {
