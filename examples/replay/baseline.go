@@ -165,7 +165,7 @@ func (b *baseline) messages(atoms []*atom) []sakur4.Message {
 
 // count returns the size of the prompt that keeps these atoms, in tokens.
 func (b *baseline) count(ctx context.Context, atoms []*atom) (int, error) {
-	tokens, err := promptTokens(ctx, b.srv.backend(), b.messages(atoms), b.hints.TemplateKwargs)
+	tokens, err := b.srv.prompt(ctx, b.messages(atoms), b.hints.TemplateKwargs)
 	return len(tokens), err
 }
 

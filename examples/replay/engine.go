@@ -91,6 +91,7 @@ func (e *engine) observe(ctx context.Context, p prompt, c cost) error {
 
 // receipts adds up what the session's receipts say, and how many of them predicted what was measured.
 func (e *engine) receipts(ctx context.Context) (sum counters, all, right int, err error) {
+	sum.unit = 1
 	for r, err := range e.ses.Receipts(ctx) {
 		if err != nil {
 			return counters{}, 0, 0, err

@@ -57,8 +57,16 @@ func (s *bytesServer) Tokens(_ context.Context, text string) ([]int32, error) {
 
 func (s *bytesServer) backend() boundary.Backend { return s }
 
+func (s *bytesServer) prompt(ctx context.Context, messages []sakur4.Message, kwargs json.RawMessage) ([]int32, error) {
+	text, err := renderPrompt(ctx, s, messages, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	return s.Tokens(ctx, text)
+}
+
 func (s *bytesServer) send(ctx context.Context, messages []sakur4.Message, hints sakur4.Hints, first bool) (cost, error) {
-	prompt, err := promptTokens(ctx, s, messages, nil)
+	prompt, err := s.prompt(ctx, messages, nil)
 	n := s.slot.process(prompt, hints.NCacheReuse, first)
 	return cost{prompt: len(prompt), cached: n, predicted: n}, err
 }

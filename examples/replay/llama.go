@@ -23,6 +23,10 @@ type llama struct {
 	url    string
 	key    string
 	slot   slot
+	// mark is the control token that opens a message, "" if it is not known. Text is cut in front of it: the tokens of a piece do not depend on the pieces
+	// around it, and most pieces of a prompt stood in the one before.
+	mark   string
+	pieces map[string][]int32
 }
 
 func openLlama(ctx context.Context, cfg config) (*llama, error) {
@@ -43,14 +47,46 @@ func openLlama(ctx context.Context, cfg config) (*llama, error) {
 	if p.Window > 0 && p.Window < cfg.window {
 		return nil, fmt.Errorf("the server's context of %d tokens is smaller than -window %d", p.Window, cfg.window)
 	}
+	l.pieces = map[string][]int32{}
+	for _, c := range p.Template.ControlTexts {
+		if strings.HasPrefix(p.Template.UserHeader, c) && len(c) > len(l.mark) {
+			l.mark = c
+		}
+	}
 	l.slot, err = newSlot(ctx, l.client, p)
 	return l, err
 }
 
 func (l *llama) backend() boundary.Backend { return l.client }
 
+func (l *llama) prompt(ctx context.Context, messages []sakur4.Message, kwargs json.RawMessage) ([]int32, error) {
+	text, err := renderPrompt(ctx, l.client, messages, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	var tokens []int32
+	for text != "" {
+		piece := text
+		if l.mark != "" {
+			if i := strings.Index(text[1:], l.mark); i >= 0 {
+				piece = text[:i+1]
+			}
+		}
+		text = text[len(piece):]
+		ids, known := l.pieces[piece]
+		if !known {
+			if ids, err = l.client.Tokens(ctx, piece); err != nil {
+				return nil, err
+			}
+			l.pieces[strings.Clone(piece)] = ids
+		}
+		tokens = append(tokens, ids...)
+	}
+	return tokens, nil
+}
+
 func (l *llama) send(ctx context.Context, messages []sakur4.Message, hints sakur4.Hints, first bool) (cost, error) {
-	prompt, err := promptTokens(ctx, l.client, messages, hints.TemplateKwargs)
+	prompt, err := l.prompt(ctx, messages, hints.TemplateKwargs)
 	if err != nil {
 		return cost{}, err
 	}
@@ -77,8 +113,22 @@ func (l *llama) send(ctx context.Context, messages []sakur4.Message, hints sakur
 
 func (l *llama) close() error { return nil }
 
-// counters are the server's sums over all requests since it was started, in tokens.
-type counters struct{ processed, cached int }
+// counters are sums in tokens. A server prints its own with six digits: from a million on they are known to the next unit.
+type counters struct{ processed, cached, unit int }
+
+// since returns what was counted after before.
+func (c counters) since(before counters) counters {
+	return counters{c.processed - before.processed, c.cached - before.cached, max(c.unit, before.unit)}
+}
+
+// agree reports whether two sums are the same, as far as they are known.
+func (c counters) agree(o counters) bool {
+	slack := max(c.unit, o.unit)
+	if slack <= 1 {
+		slack = 0
+	}
+	return max(c.processed-o.processed, o.processed-c.processed) <= slack && max(c.cached-o.cached, o.cached-c.cached) <= slack
+}
 
 // maxMetrics bounds the answer in bytes.
 const maxMetrics = 1 << 20
@@ -127,6 +177,7 @@ func parseCounters(r io.Reader) (*counters, error) {
 			return nil, fmt.Errorf("/metrics: %s %q is no count", name, value)
 		}
 		*to = int(v)
+		c.unit = max(c.unit, printedUnit(value))
 		found++
 	}
 	if err := sc.Err(); err != nil {
@@ -136,4 +187,22 @@ func parseCounters(r io.Reader) (*counters, error) {
 		return nil, nil
 	}
 	return &c, nil
+}
+
+// printedUnit returns the unit of the last digit of a printed number: 10 for 1.23456e+06.
+func printedUnit(value string) int {
+	mantissa, exponent, ok := strings.Cut(strings.ToLower(strings.TrimSpace(value)), "e")
+	if !ok {
+		return 1
+	}
+	n, err := strconv.Atoi(exponent)
+	const digits = 6 // what a printer of floating-point numbers gives by default; zeros at the end are left out
+	if err != nil || len(mantissa) > digits+1 || n < digits || n > 15 {
+		return 1
+	}
+	unit := 1
+	for range n - digits + 1 {
+		unit *= 10
+	}
+	return unit
 }

@@ -9,8 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"time"
-
-	"sakur4"
 )
 
 func main() {
@@ -58,10 +56,6 @@ func compare(ctx context.Context, cfg config, out, diagnostics io.Writer) error 
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if errors.Is(err, sakur4.ErrUnsupported) {
-				fmt.Fprintf(diagnostics, "replay: %s on %s: not run: %v\n", name, file, err)
-				continue
-			}
 			if err != nil {
 				failed = append(failed, fmt.Errorf("%s on %s: %w", name, file, err))
 				continue
@@ -99,8 +93,7 @@ func one(ctx context.Context, cfg config, name string, s *session, diagnostics i
 		return result{}, err
 	}
 	if before != nil && counted != nil {
-		counted.processed -= before.processed
-		counted.cached -= before.cached
+		*counted = counted.since(*before)
 	}
 	say := func(format string, args ...any) {
 		if cfg.llama != "" {

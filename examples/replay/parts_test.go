@@ -223,12 +223,14 @@ func TestParseCounters(t *testing.T) {
 		want *counters
 		err  string
 	}{
-		"both":         {both, &counters{12, 34}, ""},
-		"one only":     {"llamacpp:prompt_tokens_total 12\n", nil, ""},
-		"none":         {"", nil, ""},
-		"no number":    {"llamacpp:prompt_tokens_total many\n", nil, "is no count"},
-		"negative":     {"llamacpp:prompt_tokens_total -1\n", nil, "is no count"},
-		"not a number": {"llamacpp:prompt_tokens_total NaN\n", nil, "is no count"},
+		"both":             {both, &counters{12, 34, 1}, ""},
+		"six digits":       {"llamacpp:prompt_tokens_total 132535\nllamacpp:prompt_tokens_cached_total 1.68984e+06\n", &counters{132535, 1689840, 10}, ""},
+		"zeros at the end": {"llamacpp:prompt_tokens_total 2e+06\nllamacpp:prompt_tokens_cached_total 1.5e+07\n", &counters{2000000, 15000000, 100}, ""},
+		"one only":         {"llamacpp:prompt_tokens_total 12\n", nil, ""},
+		"none":             {"", nil, ""},
+		"no number":        {"llamacpp:prompt_tokens_total many\n", nil, "is no count"},
+		"negative":         {"llamacpp:prompt_tokens_total -1\n", nil, "is no count"},
+		"not a number":     {"llamacpp:prompt_tokens_total NaN\n", nil, "is no count"},
 	}
 	for name, tt := range tests {
 		got, err := parseCounters(strings.NewReader(tt.text))

@@ -14,6 +14,8 @@ import (
 type server interface {
 	// backend renders and counts.
 	backend() boundary.Backend
+	// prompt returns the tokens of a prompt, the header of the reply included.
+	prompt(ctx context.Context, messages []sakur4.Message, kwargs json.RawMessage) ([]int32, error)
 	// send sends a prompt and returns what it cost. With first set nothing of what the slot held before is reused.
 	send(ctx context.Context, messages []sakur4.Message, hints sakur4.Hints, first bool) (cost, error)
 	// counters returns the server's own sums, nil where it does not tell them.
@@ -80,8 +82,16 @@ func (s *simulator) Profile(context.Context) (boundary.Profile, error) { return 
 
 func (s *simulator) backend() boundary.Backend { return s }
 
+func (s *simulator) prompt(ctx context.Context, messages []sakur4.Message, kwargs json.RawMessage) ([]int32, error) {
+	text, err := renderPrompt(ctx, s, messages, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	return s.Tokens(ctx, text)
+}
+
 func (s *simulator) send(ctx context.Context, messages []sakur4.Message, hints sakur4.Hints, first bool) (cost, error) {
-	prompt, err := promptTokens(ctx, s, messages, hints.TemplateKwargs)
+	prompt, err := s.prompt(ctx, messages, hints.TemplateKwargs)
 	if err != nil {
 		return cost{}, err
 	}
@@ -117,11 +127,11 @@ func (s slot) process(prompt []int32, nCacheReuse int, first bool) int {
 	return n
 }
 
-// promptTokens returns the tokens of a prompt, the header of the reply included.
-func promptTokens(ctx context.Context, b boundary.Backend, messages []sakur4.Message, kwargs json.RawMessage) ([]int32, error) {
+// renderPrompt returns the text of a prompt, the header of the reply included.
+func renderPrompt(ctx context.Context, b boundary.Backend, messages []sakur4.Message, kwargs json.RawMessage) (string, error) {
 	text, err := b.Render(ctx, boundary.RenderRequest{Messages: sakur4.MarshalMessages(messages), GenerationPrompt: true, TemplateKwargs: kwargs})
 	if err != nil {
-		return nil, fmt.Errorf("render %d messages: %w", len(messages), err)
+		return "", fmt.Errorf("render %d messages: %w", len(messages), err)
 	}
-	return b.Tokens(ctx, text)
+	return text, nil
 }

@@ -25,7 +25,7 @@ const (
 func (b *baseline) summarise(ctx context.Context, _ int) error {
 	asked := slices.Clone(b.messages(b.kept))
 	asked[len(asked)-1].Content += instruction
-	tokens, err := promptTokens(ctx, b.srv.backend(), asked, b.hints.TemplateKwargs)
+	tokens, err := b.srv.prompt(ctx, asked, b.hints.TemplateKwargs)
 	if err != nil {
 		return err
 	}
