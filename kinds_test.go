@@ -1,0 +1,113 @@
+package sakur4_test
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sakur4"
+	"sakur4/internal/storetest"
+	"sakur4/symbolic"
+)
+
+// TestEveryFactKindIsWritten: each kind that the schema admits comes out of a recorded result through the public calls. A kind that nothing writes has no
+// place in the schema.
+func TestEveryFactKindIsWritten(t *testing.T) {
+	t.Parallel()
+	d := quick(t)
+	ctx := t.Context()
+	d.user("Look.")
+	for name, text := range structured {
+		d.run(name, text)
+	}
+	d.run("settings", "Name: worker\nState: active\nShards: 12\n")
+	extract := func(content string, src symbolic.FactSource) {
+		t.Helper()
+		c := d.run("show", content)
+		if facts, err := d.eng.Extract(ctx, c.Episode, src); err != nil || len(facts) == 0 {
+			t.Errorf("Extract(%.30q, %v) = %d facts, %v", content, src, len(facts), err)
+		}
+	}
+	extract("the worker of shard 12 waits", symbolic.Regexp(regexp.MustCompile(`shard (\d+)`)))
+	extract("package p\n\nimport \"fmt\"\n\nconst Max = 3\n\ntype S struct{}\n\ntype T int\n\ntype I interface{ M() }\n\nfunc (S) M() { fmt.Println(Max) }\n\nfunc F() {}\n",
+		symbolic.CodeSymbols("go"))
+	extract("class A:\n    def f(self):\n        pass\n", symbolic.CodeSymbols("python"))
+	extract("export enum E { A }\n\nexport { F } from \"./f\";\n", symbolic.CodeSymbols("typescript"))
+	extract("pub trait Tr { fn f(&self); }\n\nmod m { }\n", symbolic.CodeSymbols("rust"))
+
+	written := map[string]bool{}
+	for row, err := range d.eng.Facts(ctx, sakur4.FactFilter{}) {
+		if err != nil {
+			t.Fatalf("Facts() = %v", err)
+		}
+		written[row.Kind] = true
+	}
+	for _, kind := range symbolic.Kinds() {
+		if !written[kind] {
+			t.Errorf("nothing wrote a fact of kind %s", kind)
+		}
+	}
+}
+
+// TestEveryEdgeKindIsWritten is the same for the edges of the dependency graph.
+func TestEveryEdgeKindIsWritten(t *testing.T) {
+	t.Parallel()
+	path := storePath(t)
+	d := newTrial(t, path, fixed(32768))
+	ctx := t.Context()
+	d.user("Look.")
+	d.say("", sakur4.ToolCall{ID: "r", Name: "read_file", Arguments: `{"path":"conf/shards.json"}`})
+	fact := d.result("r", `{"shards": 12}`).Facts[0]
+	if _, err := d.s.Interpret(ctx, sakur4.FactAnchor(sakur4.FactID(fact.FactID)), "There are twelve shards."); err != nil {
+		t.Fatalf("Interpret() = %v", err)
+	}
+	d.user("What does conf/shards.json say?")
+	said := d.say("Twelve.")
+	d.commit(sakur4.Turn{Role: sakur4.RoleUser, Content: "Thirteen since today.", Corrects: said.Episode})
+	d.calls++
+	fold := fmt.Sprintf("c%d", d.calls)
+	d.say("", sakur4.ToolCall{ID: fold, Name: "fold", Arguments: "{}"})
+	id, err := d.s.Fold(ctx, "look further", "")
+	if err != nil {
+		t.Fatalf("Fold() = %v", err)
+	}
+	d.result(fold, "opened")
+	d.run("ls", "a\nb\n")
+	d.calls++
+	unfold := fmt.Sprintf("c%d", d.calls)
+	d.say("", sakur4.ToolCall{ID: unfold, Name: "unfold", Arguments: "{}"})
+	if err := d.s.Unfold(ctx, id, "There are two files."); err != nil {
+		t.Fatalf("Unfold() = %v", err)
+	}
+	d.result(unfold, "closed")
+
+	raw := storetest.Raw(t, path)
+	column := func(sql string) (list []string) {
+		rows, err := raw.Query(sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range rows {
+			list = append(list, r[0].(string))
+		}
+		return list
+	}
+	schema := column(`SELECT sql FROM sqlite_schema WHERE name = 'dependency_graph_edge'`)[0]
+	_, list, _ := strings.Cut(schema, "CHECK (kind IN (")
+	list, _, _ = strings.Cut(list, ")")
+	var kinds []string
+	for kind := range strings.SplitSeq(list, ",") {
+		kind = strings.Trim(kind, " '\n")
+		if !slices.Contains([]string{"calls", "imports", "implements"}, kind) { // of source code: they need an index of it
+			kinds = append(kinds, kind)
+		}
+	}
+	slices.Sort(kinds)
+	if diff := cmp.Diff(kinds, column(`SELECT DISTINCT kind FROM dependency_graph_edge ORDER BY kind`)); diff != "" {
+		t.Errorf("kinds of edges (-want +got):\n%s", diff)
+	}
+}
