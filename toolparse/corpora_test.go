@@ -94,7 +94,7 @@ func testCSVCorpus(t *testing.T, dir string) {
 		Widths      map[string]int
 		Encoding    string
 	}
-	read := 0
+	read, refused := 0, map[string]int{}
 	for _, e := range manifest[entry](t, dir) {
 		var rows [][]string
 		d, err := toolparse.CSV(content(t, dir, e.File), func(r []toolparse.CSVCell) bool {
@@ -105,10 +105,20 @@ func testCSVCorpus(t *testing.T, dir string) {
 			rows = append(rows, row)
 			return true
 		})
-		table := e.PythonOK && e.Rectangular && len(e.Header) > 1 && e.NUL == 0
-		if !table {
-			if err == nil {
-				t.Errorf("CSV(%s) reads %d records of %d columns, want a refusal", e.File, d.Records, d.Columns)
+		reason := ""
+		switch {
+		case !e.PythonOK:
+			reason = "python's strict reader refuses it"
+		case !e.Rectangular:
+			reason = "records of unequal width"
+		case len(e.Header) < 2:
+			reason = "one column"
+		case e.NUL > 0:
+			reason = "NUL bytes"
+		}
+		if reason != "" {
+			if refused[reason]++; err == nil {
+				t.Errorf("CSV(%s) reads %d records of %d columns, want a refusal: %s", e.File, d.Records, d.Columns, reason)
 			}
 			continue
 		}
@@ -142,7 +152,28 @@ func testCSVCorpus(t *testing.T, dir string) {
 			t.Errorf("CSV(%s) = %q, want %v", e.File, rows, want)
 		}
 	}
-	t.Logf("%d tables read", read)
+	t.Logf("%d tables read alike; refused: %v", read, refused)
+}
+
+// unlikeLLHTTP are the messages that llhttp and HTTPHeaders read differently, and why.
+var unlikeLLHTTP = map[string]string{
+	"llhttp/request_connection_005.http": "the head is whole; what llhttp refuses is text behind the body, which is not read",
+	"llhttp/request_sample_010.http":     "HTTP/0.9 has no version in its request line and no fields: any two words would be one",
+	"llhttp/response_sample_002.http":    "RTSP is another protocol",
+	"llhttp/response_sample_003.http":    "ICE is another protocol",
+}
+
+// beyondHead says what llhttp refuses in a message that is none of a head's syntax, "" for anything else.
+func beyondHead(code int, reason string) string {
+	switch {
+	case code == 4 || code == 11:
+		return "the length of the body"
+	case code == 15:
+		return "the coding of the body"
+	case strings.Contains(reason, "CR"):
+		return "line ends: captures have lost carriage returns"
+	}
+	return ""
 }
 
 func testHTTPCorpus(t *testing.T, dir string) {
@@ -165,7 +196,14 @@ func testHTTPCorpus(t *testing.T, dir string) {
 		Status  []int
 		Headers json.RawMessage
 	}
-	agree, refused, apart, unlike := 0, 0, 0, 0
+	agree, refused, apart, known := 0, 0, map[string]int{}, 0
+	unlike := func(file, format string, args ...any) {
+		t.Helper()
+		if unlikeLLHTTP[file] == "" {
+			t.Errorf(format, args...)
+		}
+		known++
+	}
 	for _, e := range manifest[entry](t, dir) {
 		src := content(t, dir, e.File)
 		heads, err := toolparse.HTTPHeaders(src)
@@ -178,15 +216,12 @@ func testHTTPCorpus(t *testing.T, dir string) {
 		}
 		want := e.Llhttp.Messages
 		if e.Llhttp.Error != nil && len(want) == 0 {
-			// Lengths and line ends are beyond the syntax of a head: captures have lost carriage returns, and a body is not read.
-			code, reason := e.Llhttp.Error.Code, e.Llhttp.Error.Reason
-			if code == 4 || code == 11 || code == 15 || strings.Contains(reason, "CR") {
-				apart++
+			if why := beyondHead(e.Llhttp.Error.Code, e.Llhttp.Error.Reason); why != "" {
+				apart[why]++
 				continue
 			}
 			if err == nil {
-				unlike++
-				t.Logf("HTTPHeaders(%s) reads %d heads where llhttp says %q: %.80q", e.File, len(heads), reason, src)
+				unlike(e.File, "HTTPHeaders(%s) reads %d heads where llhttp says %q: %.80q", e.File, len(heads), e.Llhttp.Error.Reason, src)
 				continue
 			}
 			refused++
@@ -205,15 +240,14 @@ func testHTTPCorpus(t *testing.T, dir string) {
 			}
 		}
 		if !same {
-			unlike++
-			t.Logf("HTTPHeaders(%s) = %+v, %v, llhttp has %+v: %.120q", e.File, heads, err, want, src)
+			unlike(e.File, "HTTPHeaders(%s) = %+v, %v, llhttp has %+v: %.120q", e.File, heads, err, want, src)
 			continue
 		}
 		agree++
 	}
-	t.Logf("llhttp: %d read alike, %d refused alike, %d out of scope (lengths, lost carriage returns), %d unlike", agree, refused, apart, unlike)
-	if n := agree + refused; unlike*10 > n {
-		t.Errorf("HTTPHeaders: %d of %d messages unlike llhttp", unlike, n+unlike)
+	t.Logf("llhttp: %d read alike, %d refused alike, %d unlike for known reasons; not compared: %v", agree, refused, known, apart)
+	if known != len(unlikeLLHTTP) {
+		t.Errorf("%d messages are unlike, the list of reasons has %d", known, len(unlikeLLHTTP))
 	}
 }
 

@@ -1,6 +1,7 @@
 package toolparse_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -16,6 +17,19 @@ func TestLinearWork(t *testing.T) {
 		name, parser string
 		input        func(n int) string
 	}{
+		// What agents may really meet, of which the largest is 100,000 arrays deep, one line of 10 MB, a hunk of 120,000 lines, a million headers.
+		{"100,000 deep arrays and objects", "json", func(n int) string { return rep(`[{"a":`, n*5/32) }},
+		{"a string of 10 MB", "json", func(n int) string { return `["` + rep("0123456789abcde ", n*2) + `"]` }},
+		{"a cell of 10 MB", "csv", func(n int) string { return "a,b\n1," + rep("0123456789abcde ", n*2) + "\n" }},
+		{"a quoted cell of 10 MB", "csv", func(n int) string { return "a,b\n1,\"" + rep("0123456789abcde ", n*2) + "\"\n" }},
+		{"a header of 10 MB", "http_headers", func(n int) string { return "HTTP/1.1 200 OK\nA: " + rep("0123456789abcde ", n*2) + "\n\n" }},
+		{"a line of 10 MB in front of a head", "http_headers", func(n int) string { return rep("0123456789abcde ", n*2) + "\nHTTP/1.1 200 OK\nA: b\n\n" }},
+		{"a changed line of 10 MB", "unified_diff", func(n int) string { return "--- a\n+++ b\n@@ -0,0 +1 @@\n+" + rep("0123456789abcde ", n*2) + "\n" }},
+		{"a line of 10 MB", "exit_code", func(n int) string { return rep("0123456789abcde ", n*2) }},
+		{"a hunk of 120,000 lines", "unified_diff", func(n int) string {
+			return fmt.Sprintf("--- a\n+++ b\n@@ -1,%d +1,%[1]d @@\n", n*3/8) + rep(" a\n", n*3/8)
+		}},
+		{"a million times the same header", "http_headers", func(n int) string { return "HTTP/1.1 200 OK\n" + rep("A: b\n", n*25/8) + "\n" }},
 		{"deep arrays", "json", func(n int) string { return rep("[", n) }},
 		{"deep within the bound", "json, visited", func(n int) string { return rep("["+rep("[1,", 500)+"1"+rep("]", 500)+"],", n/2000) }},
 		{"unclosed string", "json", func(n int) string { return `["` + rep(`a\u0041`, n/7) }},
