@@ -2,7 +2,6 @@ package sakur4
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"sakur4/internal/store"
@@ -118,33 +117,31 @@ func (e *Engine) Verify(ctx context.Context) (VerifyReport, error) {
 		return VerifyReport{}, wrap(err)
 	}
 	out := VerifyReport{Episodes: report.Count.Episodes, Problems: report.Problems}
-	var rows []symbolic.Row
+	var told, read []symbolic.Row // by a tool, in a file
 	for row, err := range e.Facts(ctx, FactFilter{}) {
 		if err != nil {
 			return out, err
 		}
-		rows = append(rows, row)
+		if row.Episode == "" {
+			read = append(read, row)
+		} else {
+			told = append(told, row)
+		}
 	}
-	for _, row := range rows {
+	for _, row := range told {
 		out.Facts++
 		_, err := e.rederive(ctx, row)
-		var moved *StaleError
 		switch {
 		case err == nil:
 			out.Rederived++
-		case row.Episode == "" && errors.As(err, &moved):
-			if moved.Gone {
-				out.Gone++
-			} else {
-				out.Drifted++
-			}
-		case errors.Is(err, ErrUnverified):
-			out.Unverified++
 		case ctx.Err() != nil:
 			return out, ctx.Err()
 		default:
 			out.Problems = append(out.Problems, fmt.Sprintf("fact %s (%s): %v", row.FactID, row.QualifiedName, err))
 		}
+	}
+	if err := e.recheck(ctx, read, &out); err != nil {
+		return out, wrap(err)
 	}
 	if len(out.Problems) > 0 {
 		return out, fmt.Errorf("%w: %d problems, the first: %s", ErrCorrupt, len(out.Problems), out.Problems[0])
