@@ -27,6 +27,8 @@ func command(name string) func(context.Context, config, streams) error {
 		"folds":     reading((*agent).showFolds),
 		"staleness": reading((*agent).showStaleness),
 		"dream":     reading((*agent).runDream),
+		"index":     runIndex,
+		"symbol":    reading((*agent).showSymbol),
 	}[name]
 }
 
@@ -66,8 +68,8 @@ func (a *agent) showVerify(ctx context.Context) error {
 	if err != nil && !errors.Is(err, sakur4.ErrCorrupt) {
 		return err
 	}
-	text := fmt.Sprintf("%d episodes checked; of %d facts %d were read again in their episodes, %d have a source outside the store; %d problems",
-		r.Episodes, r.Facts, r.Rederived, r.Unverified, len(r.Problems))
+	text := fmt.Sprintf("%d episodes checked; of %d facts %d were read again in their sources, %d have changed in their files, %d are gone there, %d could not be looked at; %d problems",
+		r.Episodes, r.Facts, r.Rederived, r.Drifted, r.Gone, r.Unverified, len(r.Problems))
 	for _, p := range r.Problems {
 		text += "\n  " + p
 	}

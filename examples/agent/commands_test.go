@@ -18,7 +18,7 @@ func TestCommands(t *testing.T) {
 		want string // a regular expression
 	}{
 		{[]string{"status"}, `^proj_[0-9a-f]{16}: \d+ episodes, \d+ facts, 1 pins, 1 sessions; window 8192 tokens on embedded`},
-		{[]string{"verify"}, `^\d+ episodes checked; of \d+ facts \d+ were read again in their episodes, 0 .*; 0 problems\n$`},
+		{[]string{"verify"}, `^\d+ episodes checked; of \d+ facts \d+ were read again in their sources, 0 .*, 0 .*, 0 .*; 0 problems\n$`},
 		{[]string{"receipt"}, `(?s)^turn 30: \d+ of 8192 tokens.*raw history.*measured +\d+ reused`},
 		{[]string{"receipt", "-all"}, `(?s)^turn 1: .*\nturn 30: [^\n]*\n$`},
 		{[]string{"plan"}, `(?s)compaction: \d+ → \d+ tokens.*ep_[0-9a-f]{16} tier `},

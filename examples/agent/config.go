@@ -35,6 +35,8 @@ type config struct {
 	seed                                            uint64
 	json, allowExec, kvShift, all, force, summarize bool
 	limit                                           int
+	exclude                                         []string
+	generated                                       bool
 	rule                                            boundary.CheckpointRule
 	fields                                          json.RawMessage
 	words                                           string // what follows the flags
@@ -77,6 +79,14 @@ func parseFlags(command string, args []string, errs io.Writer) (config, error) {
 		f.BoolVar(&c.force, "force", false, "also while the server is busy, or where nobody knows")
 		f.BoolVar(&c.summarize, "summarize", false, "let the server's model write (needs -llama; default: sentences of the turns themselves)")
 	}
+	if command == "index" {
+		f.BoolVar(&c.all, "full", false, "read every file, whatever its size and time say")
+		f.BoolVar(&c.generated, "generated", false, "read generated files too")
+		f.Func("exclude", "`pattern` of files to leave out, as in a .gitignore; may be repeated", func(s string) error {
+			c.exclude = append(c.exclude, s)
+			return nil
+		})
+	}
 	if err := f.Parse(args); err != nil {
 		return c, err
 	}
@@ -100,10 +110,10 @@ func (c *config) validate(command string) error {
 			bad("-fields: %w", err)
 		}
 	}
-	if command == "recall" && c.words == "" {
-		bad("recall needs the words to look for")
-	}
-	if command != "recall" && c.words != "" {
+	switch asked := map[string]string{"recall": "the words to look for", "symbol": "the name of a symbol"}[command]; {
+	case asked != "" && c.words == "":
+		bad("%s needs %s", command, asked)
+	case asked == "" && c.words != "":
 		bad("unexpected argument %q", c.words)
 	}
 	if _, named := c.url(); c.summarize && !named {

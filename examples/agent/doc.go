@@ -8,6 +8,7 @@
 //	agent -policy model              talks: one task a line
 //	agent doctor                     says what works, and what to do about what does not
 //	agent status|verify|receipt|plan|episodes|sessions|pins|evictions|folds|staleness|recall WORDS   looks into a store, given with -db
+//	agent index                      reads the source code below the root into a store; symbol NAME looks a declaration up
 //	agent dream                      writes interpretations into a store while its server is idle
 //
 // The script needs no intelligent model: it ignores the words of a reply, and drives a real server as well as the simulator. While it runs the

@@ -43,6 +43,8 @@ func (a *agent) toolset() []tool {
 			`{"anchor":{"type":"string","description":"id of the fact or turn"},"text":{"type":"string"}}`, `["anchor","text"]`, a.memoryInterpret},
 		{"memory_staleness", "List interpretations whose source has changed since they were written, with what the source says now.", `{"limit":{"type":"integer"}}`, `[]`,
 			a.memoryStaleness},
+		{"code_query_symbol", "Return a function, type or other declaration of the code by its name, as its file has it at this moment: signature, place, text, and the id (sym_…) to anchor " +
+			"an interpretation to. A longer name such as package.Type.Method tells symbols of one name apart.", `{"name":{"type":"string"}}`, `["name"]`, a.codeQuerySymbol},
 		{"context_receipt", "Say where the tokens of the last prompt went.", `{}`, `[]`, a.contextReceipt},
 		{"context_plan_eviction", "Say what a compaction would take out of the prompt now. Changes nothing.", `{}`, `[]`, a.contextPlan},
 		{"sakur4_status", "Count what is stored.", `{}`, `[]`, a.status},
