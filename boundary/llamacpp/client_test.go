@@ -314,6 +314,30 @@ func TestEmbedder(t *testing.T) {
 			t.Errorf("Embed(%s) = %v, %v, want ErrUnavailable", text, got, err)
 		}
 	}
+	// What is known of the model is not asked for, and the texts carry what the model wants before them.
+	var inputs []string
+	asked := serve(t, map[string]http.HandlerFunc{"/v1/embeddings": func(w http.ResponseWriter, r *http.Request) {
+		var req struct{ Input []string }
+		_ = json.NewDecoder(r.Body).Decode(&req)
+		inputs = append(inputs, req.Input...)
+		_, _ = io.WriteString(w, `{"model":"/models/e/e.Q8_0.gguf","data":[{"index":0,"embedding":[3,4]}]}`)
+	}})
+	known, err := client(t, asked.URL, nil).EmbedderWith(t.Context(), llamacpp.EmbedOptions{Model: "m", Dim: 2, QueryPrefix: "query: ", TextPrefix: "passage: "})
+	if err != nil || known.Model() != "m" || known.Dim() != 2 || len(inputs) > 0 {
+		t.Fatalf("EmbedderWith() = %+v, %v after the requests %q, want model m of 2 and none", known, err, inputs)
+	}
+	if v, err := known.EmbedQuery(t.Context(), "a"); err != nil || len(v) != 2 {
+		t.Errorf("EmbedQuery(a) = %v, %v", v, err)
+	}
+	if v, err := known.Embed(t.Context(), []string{"b"}); err != nil || len(v) != 1 {
+		t.Errorf("Embed(b) = %v, %v", v, err)
+	}
+	if d := cmp.Diff([]string{"query: a", "passage: b"}, inputs); d != "" {
+		t.Errorf("requests (-want +got):\n%s", d)
+	}
+	if e, err := client(t, asked.URL, nil).Embedder(t.Context()); err != nil || e.Model() != "e.Q8_0.gguf" {
+		t.Errorf("Embedder().Model() = %q, %v, want the file without its folder", e.Model(), err)
+	}
 	none := serve(t, map[string]http.HandlerFunc{"/v1/embeddings": answer(501, `{"error":{"code":501,"message":"start it with --embeddings"}}`)})
 	if _, err := client(t, none.URL, nil).Embedder(t.Context()); !errors.Is(err, boundary.ErrUnsupported) {
 		t.Errorf("Embedder() on a server without = %v, want ErrUnsupported", err)

@@ -4,44 +4,94 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 
 	"sakur4/boundary"
 )
 
-// Embedder turns texts into unit vectors with a server that was started with --embeddings. Make one with [Client.Embedder].
+// Embedder turns texts into unit vectors with a server that was started with --embeddings. Make one with [Client.Embedder]. It is safe for concurrent use.
 type Embedder struct {
-	c     *Client
-	model string
-	dim   int
+	c    *Client
+	opts EmbedOptions
 }
 
-// Embedder asks the server for the length of its vectors. It is [boundary.ErrUnsupported] where the server gives none.
+// EmbedOptions say what is known of the model of an [Embedder]. The zero value asks the server.
+type EmbedOptions struct {
+	// Model is the name under which the vectors are kept; "" is the server's, which for a file is the file's name without its folder. A server says back
+	// whatever name [Options.Model] asked for: where that is set, take care that it means one model.
+	Model string
+	// Dim is the length of the vectors; 0 asks the server. With Model and Dim nothing is asked, so that the server may be down.
+	Dim int
+	// QueryPrefix and TextPrefix stand before what is asked and what is stored, for models that were trained so, as "query: " and "passage: ". Others want "".
+	// A model with other prefixes gives other vectors: let Model say so.
+	QueryPrefix, TextPrefix string
+}
+
+// Embedder asks the server for its model and the length of its vectors. It is [boundary.ErrUnsupported] where the server gives none.
 func (c *Client) Embedder(ctx context.Context) (*Embedder, error) {
-	vectors, model, err := c.embed(ctx, []string{"dimension"})
+	return c.EmbedderWith(ctx, EmbedOptions{})
+}
+
+// EmbedderWith is [Client.Embedder] with what is known of the model.
+func (c *Client) EmbedderWith(ctx context.Context, opts EmbedOptions) (*Embedder, error) {
+	if opts.Dim < 0 {
+		return nil, fmt.Errorf("llamacpp: Dim is %d", opts.Dim)
+	}
+	if opts.Model != "" && opts.Dim > 0 {
+		return &Embedder{c: c, opts: opts}, nil
+	}
+	vectors, model, err := c.embed(ctx, []string{opts.TextPrefix + "dimension"})
 	if err != nil {
 		return nil, err
 	}
-	return &Embedder{c: c, model: model, dim: len(vectors[0])}, nil
+	if opts.Model == "" {
+		opts.Model = model
+		if strings.HasSuffix(model, ".gguf") {
+			opts.Model = model[strings.LastIndexAny(model, `/\`)+1:]
+		}
+	}
+	if opts.Dim == 0 {
+		opts.Dim = len(vectors[0])
+	}
+	return &Embedder{c: c, opts: opts}, nil
 }
 
-// Model returns the server's name for the model.
-func (e *Embedder) Model() string { return e.model }
+// Model returns the name of the model.
+func (e *Embedder) Model() string { return e.opts.Model }
 
 // Dim returns the length of the vectors.
-func (e *Embedder) Dim() int { return e.dim }
+func (e *Embedder) Dim() int { return e.opts.Dim }
 
-// Embed returns one unit vector for each text, in order.
+// Embed returns one unit vector for each text, in order. A text that is longer than the server's physical batch (512 tokens, unless it was started with -ub)
+// makes the whole request fail.
 func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	return e.prefixed(ctx, e.opts.TextPrefix, texts)
+}
+
+// EmbedQuery returns the unit vector of a question.
+func (e *Embedder) EmbedQuery(ctx context.Context, query string) ([]float32, error) {
+	vectors, err := e.prefixed(ctx, e.opts.QueryPrefix, []string{query})
+	if err != nil {
+		return nil, err
+	}
+	return vectors[0], nil
+}
+
+func (e *Embedder) prefixed(ctx context.Context, prefix string, texts []string) ([][]float32, error) {
 	if len(texts) == 0 {
 		return nil, nil
 	}
-	vectors, _, err := e.c.embed(ctx, texts)
+	input := make([]string, len(texts))
+	for i, text := range texts {
+		input[i] = prefix + text
+	}
+	vectors, _, err := e.c.embed(ctx, input)
 	if err != nil {
 		return nil, err
 	}
 	for i, v := range vectors {
-		if len(v) != e.dim {
-			return nil, fmt.Errorf("llamacpp: /v1/embeddings: vector %d has %d numbers, not %d: %w", i, len(v), e.dim, boundary.ErrUnavailable)
+		if len(v) != e.opts.Dim {
+			return nil, fmt.Errorf("llamacpp: /v1/embeddings: vector %d has %d numbers, not %d: %w", i, len(v), e.opts.Dim, boundary.ErrUnavailable)
 		}
 	}
 	return vectors, nil
