@@ -42,6 +42,30 @@ func (l *language) text(n int) string {
 	return b.String()[:n]
 }
 
+// fours takes each four bytes for a token: what is stored is of the same size, and counting takes no time.
+type fours struct{}
+
+func (fours) Name() string { return "fours" }
+
+func (fours) Count(text string) int { return (len(text) + 3) / 4 }
+
+func (f fours) Encode(text string) []int32 {
+	ids, _ := f.Spans(text)
+	return ids
+}
+
+func (fours) Spans(text string) (ids []int32, ends []int) {
+	for i := 0; i < len(text); i += 4 {
+		end := min(i+4, len(text))
+		id := int32(0)
+		for _, b := range []byte(text[i:end]) {
+			id = id<<7 | int32(b&0x7f)
+		}
+		ids, ends = append(ids, id), append(ends, end)
+	}
+	return ids, ends
+}
+
 // TestPitfall29StoreIsNotMuchLargerThanItsContent records a session as an agent's is: results of 0.5 to 6 KB, calls, a user turn now and then, and a prompt
 // after each result, with the compactions that it needs. What may be subtracted is as the rule says it.
 func TestPitfall29StoreIsNotMuchLargerThanItsContent(t *testing.T) {
@@ -51,7 +75,7 @@ func TestPitfall29StoreIsNotMuchLargerThanItsContent(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	path := storePath(t)
-	eng, err := sakur4.Open(ctx, path, &sakur4.Options{Project: "p"})
+	eng, err := sakur4.Open(ctx, path, &sakur4.Options{Project: "p", Tokenizer: fours{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,8 +142,8 @@ func TestPitfall29StoreIsNotMuchLargerThanItsContent(t *testing.T) {
 	withoutIndex := drop("episode_postings", "fact_postings", "entry_postings", "episode_fts", "fact_fts", "entry_fts", "episode_doc", "fact_doc", "entry_doc")
 	t.Logf("%d bytes of content, %d compactions: the file is %.2f times that while open, %.2f after Close; without receipts %.2f, without receipts and index %.2f",
 		content, compactions, open, all, withoutReceipts, withoutIndex)
-	if open > 1.7 || all > 1.7 || withoutReceipts > 1.6 || withoutIndex > 1.3 || compactions < 20 {
-		t.Errorf("the file is %.2f times its content while open and %.2f after Close, without receipts %.2f, without receipts and index %.2f; want at most 1.7, 1.7, 1.6 and 1.3",
-			open, all, withoutReceipts, withoutIndex)
+	if open > 1.7 || all > 1.6 || withoutIndex > 1.3 || compactions < 20 {
+		t.Errorf("the file is %.2f times its content while open and %.2f after Close, without receipts and index %.2f, %d compactions; want at most 1.7, 1.6 and 1.3, at least 20",
+			open, all, withoutIndex, compactions)
 	}
 }

@@ -432,22 +432,27 @@ const (
 func (s *Store) merge(ctx context.Context) error {
 	for _, t := range tracks {
 		for range mergeSteps {
-			var changed int64
-			err := s.onIndexer(ctx, true, func(c *conn) error {
-				before := c.TotalChanges()
-				_, err := c.exec(`INSERT INTO `+t.fts+` (`+t.fts+`, rank) VALUES ('merge', ?)`, mergePages)
-				changed = c.TotalChanges() - before
-				return err
-			})
+			changed, err := s.mergeStep(ctx, t, mergePages)
 			if err != nil {
 				return err
 			}
-			if changed < 2 { // FTS5's way to say that there was nothing to do
+			if changed < 2 {
 				break
 			}
 		}
 	}
 	return nil
+}
+
+// mergeStep writes about that many pages, and returns how much has changed: less than 2 is FTS5's way to say that there was nothing to do.
+func (s *Store) mergeStep(ctx context.Context, t track, pages int) (changed int64, err error) {
+	err = s.onIndexer(ctx, true, func(c *conn) error {
+		before := c.TotalChanges()
+		_, err := c.exec(`INSERT INTO `+t.fts+` (`+t.fts+`, rank) VALUES ('merge', ?)`, pages)
+		changed = c.TotalChanges() - before
+		return err
+	})
+	return changed, err
 }
 
 // onIndexer runs f in a transaction on the index's connection.

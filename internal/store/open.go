@@ -171,8 +171,8 @@ func (s *Store) start(ctx context.Context, created bool) (err error) {
 	if err := recognise(s.wconn); err != nil {
 		return err
 	}
-	// It is of effect where nothing is in the file yet.
-	if err := s.wconn.Exec(fmt.Sprintf(`PRAGMA page_size = %d`, pageBytes)); err != nil {
+	// Both are of effect where nothing is in the file yet.
+	if err := s.wconn.Exec(fmt.Sprintf(`PRAGMA page_size = %d; PRAGMA auto_vacuum = INCREMENTAL`, pageBytes)); err != nil {
 		return err
 	}
 	if s.memory == nil {

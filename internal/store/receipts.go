@@ -39,6 +39,8 @@ func scanReceipt(s *sqlite3.Stmt) (ReceiptRow, error) {
 		row.Body = s.ColumnText(2)
 	} else if row.Body, err = inflate(s.ColumnRawBlob(2)); err != nil {
 		return ReceiptRow{}, fmt.Errorf("receipt of window %s: %w", row.WindowID, err)
+	} else {
+		row.Body = strings.Replace(row.Body, windowMark, row.WindowID, 1)
 	}
 	return row, sealedSince("receipt of window "+row.WindowID, s, 6, row.seal(s.ColumnInt64(5), s.ColumnInt64(4)))
 }
@@ -89,9 +91,15 @@ func (tx *Tx) PutReceipt(project, session string, row ReceiptRow) error {
 	if err != nil {
 		return err
 	}
-	body, err := tx.store.deflate(row.Body)
-	if err != nil {
-		return fail(tx.ctx, err, "%s", what)
+	body := any(row.Body)
+	if !strings.Contains(row.Body, windowMark) {
+		short, err := tx.store.deflate(strings.Replace(row.Body, row.WindowID, windowMark, 1))
+		if err != nil {
+			return fail(tx.ctx, err, "%s", what)
+		}
+		if short != nil {
+			body = short
+		}
 	}
 	created, err := encodeTime(row.Created)
 	if err != nil {
@@ -108,7 +116,10 @@ SET turn = excluded.turn, body = excluded.body, observed = excluded.observed, cr
 
 // receiptWords are what the bodies of receipts have in common. They may be changed by adding to their front only: what was deflated with them
 // names them by their distance from the end.
-const receiptWords = `"compacted":true,"verdict":"snapped","verdict":"full-re-prefill","verdict":"partial-reuse","status":"warm-restored","status":"full-re-prefill",` +
+const receiptWords = `"cause":"slot taken","notes":["counted locally: ","nothing compacted: ","reason":"no checkpoint at or before the cut at 1021; ` +
+	`newest checkpoint before the cut at 1021 is 1021, 1021 tokens back; snapped 512 tokens back onto a checkpoint at 1021; ` +
+	`cut at 1021 is a block border; cut at 1021 is a checkpoint; cut at 1021 is a rewind point; 1021 of 1021 tokens prefilled","shifted":false},` +
+	`"compacted":true,"verdict":"snapped","verdict":"full-re-prefill","verdict":"partial-reuse","status":"warm-restored","status":"full-re-prefill",` +
 	`"status":"cold","reason":"template rewrote history"` +
 	`{"receipt":{"session":"main","id":"win_0123456789abcdef","turn":1,"generation":0,"compacted":false,"window":32768,"used":1021,"new":1018,"messages":4,` +
 	`"escaped_marks":0,"parts":[{"category":"system","tokens":3},{"category":"tools","tokens":0},{"category":"pins","tokens":0},` +
@@ -118,14 +129,17 @@ const receiptWords = `"compacted":true,"verdict":"snapped","verdict":"full-re-pr
 	`"checkpoint":0,"snap":0,"predicted":0,"reused":null,"prefilled":null,"prompt":null,"drift":null,"millis":null,` +
 	`"reason":"the first token changed; 1021 of 1021 tokens prefilled","shifted":false},"tokenizer":"o200k_base","backend":"embedded 1"}}`
 
+// windowMark stands in a deflated body for the window's id, which is in a column already. JSON never holds it.
+const windowMark = "\x01"
+
 // deflater is the writer's compressor; making one costs more than using it.
 type deflater struct {
 	writer *flate.Writer
 	buffer bytes.Buffer
 }
 
-// deflate returns a body as it is stored: a string, or a []byte where that is shorter. It is called inside a write.
-func (s *Store) deflate(body string) (any, error) {
+// deflate returns a body as it is stored where that is shorter, else nil. It is called inside a write.
+func (s *Store) deflate(body string) ([]byte, error) {
 	d := &s.deflater
 	d.buffer.Reset()
 	if d.writer == nil {
@@ -144,7 +158,7 @@ func (s *Store) deflate(body string) (any, error) {
 		return nil, err
 	}
 	if d.buffer.Len() >= len(body) {
-		return body, nil
+		return nil, nil
 	}
 	return bytes.Clone(d.buffer.Bytes()), nil
 }

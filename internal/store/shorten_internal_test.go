@@ -2,7 +2,6 @@ package store
 
 import (
 	"encoding/base64"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -69,17 +68,14 @@ func FuzzReceiptRoundTrips(f *testing.F) {
 		if err != nil {
 			t.Fatalf("deflate(%q) = %v", body, err)
 		}
-		got := fmt.Sprint(stored)
-		if b, ok := stored.([]byte); ok {
-			if len(b) >= len(body) {
-				t.Errorf("deflate(%q) has %d bytes of %d", body, len(b), len(body))
-			}
-			if got, err = inflate(b); err != nil {
-				t.Fatalf("inflate() = %v", err)
-			}
+		if stored == nil {
+			return // it is stored as it is
 		}
-		if got != body {
-			t.Errorf("inflate(deflate(%q)) = %q", body, got)
+		if len(stored) >= len(body) {
+			t.Errorf("deflate(%q) has %d bytes of %d", body, len(stored), len(body))
+		}
+		if got, err := inflate(stored); err != nil || got != body {
+			t.Errorf("inflate(deflate(%q)) = %q, %v", body, got, err)
 		}
 	})
 }

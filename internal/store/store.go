@@ -87,7 +87,7 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	s.stop()
 	<-s.stopped
-	log := s.truncateLog()
+	log := errors.Join(s.tidy(), s.truncateLog())
 	if errors.Is(translate(context.Background(), log), ErrFull) {
 		log = nil // what the log holds is safe there
 	}
