@@ -111,8 +111,8 @@ func bases(list []string) []string {
 	return out
 }
 
-// source returns the whole index of the project. It is made anew for each call.
-func (e *Engine) source(ctx context.Context) (cortex.Source, error) {
+// source returns the whole index of the project, with the files that were found to have changed as they are now. It is made anew for each call.
+func (e *Engine) source(ctx context.Context, changed map[string]*currentFile) (cortex.Source, error) {
 	var src cortex.Source
 	var files []store.FileIndex
 	err := e.st.Read(ctx, func(r *store.Reader) error {
@@ -120,8 +120,11 @@ func (e *Engine) source(ctx context.Context) (cortex.Source, error) {
 			if err != nil {
 				return err
 			}
+			if now := changed[f.File.Path]; now != nil && now.changed && now.err == nil {
+				f = now.index
+			}
 			switch {
-			case f.File.Problem != "":
+			case f.File.Problem != "" || f.File.Path == "":
 			case f.File.Language == string(cortex.GoMod):
 				src.Modules = append(src.Modules, cortex.Module{Dir: path.Dir(f.File.Path), Path: f.File.Package})
 			default:

@@ -161,7 +161,8 @@ type Engine struct {
 	problem  string // the summarizer's newest failure
 
 	mu        sync.Mutex // guards what follows
-	tree      fs.FS      // the files of the project where they were given, see [IndexOptions]; nil is the root's folder
+	code      codeCache
+	tree      fs.FS // the files of the project where they were given, see [IndexOptions]; nil is the root's folder
 	sessions  map[string]*Session
 	profile   *boundary.Profile // nil until the backend has answered, and after it has failed
 	known     boundary.Profile  // its last answer, zero before the first

@@ -65,6 +65,8 @@ type SymbolError struct {
 // Error says what is wrong and lists the names.
 func (e *SymbolError) Error() string {
 	switch {
+	case e.NothingIndexed && e.Name == "":
+		return "sakur4: nothing is indexed yet"
 	case e.NothingIndexed:
 		return fmt.Sprintf("sakur4: no symbol %q: nothing is indexed yet", e.Name)
 	case e.Ambiguous:

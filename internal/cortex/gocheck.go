@@ -197,7 +197,7 @@ func (c *goChecker) find(p string) (fsys fs.FS, dir string, own bool, err error)
 	return nil, "", false, fmt.Errorf("%s: not in the module cache", p)
 }
 
-// parse reads the Go files of a folder that belong to the platform. Files of the project are those of the source.
+// parse reads the Go files of a folder that belong to the platform. own says that it is one of the project, whose tests are read too.
 func (c *goChecker) parse(fsys fs.FS, dir string, own bool) []*ast.File {
 	entries, err := fs.ReadDir(fsys, dir)
 	if err != nil {
@@ -215,9 +215,6 @@ func (c *goChecker) parse(fsys fs.FS, dir string, own bool) []*ast.File {
 		}
 		p := path.Join(dir, name)
 		file := c.g.FileAt(p)
-		if own && file < 0 {
-			continue
-		}
 		if ok, err := match.MatchFile(dir, name); err != nil || !ok {
 			continue
 		}
@@ -229,7 +226,7 @@ func (c *goChecker) parse(fsys fs.FS, dir string, own bool) []*ast.File {
 		if f == nil || err != nil && !own {
 			continue
 		}
-		if own {
+		if own && file >= 0 { // a generated file is in no index, and is needed all the same
 			c.projectFiles[c.fset.File(f.FileStart)] = file
 		}
 		out = append(out, f)

@@ -333,3 +333,14 @@ func (r *Resolver) importers(symbol int) []int {
 	}
 	return out
 }
+
+// ImportOf returns the index of the import's own symbol by which a file imports what a symbol is declared in, -1 for none.
+func (g *Graph) ImportOf(file, symbol int) int {
+	r := NewResolver(g)
+	for i := range r.imports(file) {
+		if m := &r.imports(file)[i]; m.Symbol >= 0 && r.provides(file, m, symbol) {
+			return m.Symbol
+		}
+	}
+	return -1
+}

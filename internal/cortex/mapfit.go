@@ -20,13 +20,20 @@ type MapItem struct {
 	Text   string
 }
 
-// Map returns the items of a map of those definitions, the most important ones in front. It does not depend on a budget: whatever is shown is a beginning of it.
-// name gives the name under which a symbol is listed; nil lists signatures under the paths of their files.
-func (g *Graph) Map(ranked []Ranked, name func(symbol int) string) []MapItem {
-	out := make([]MapItem, 0, len(ranked))
+// Map returns the items of a map of those definitions, the most important ones in front, and ends where there are at least so many; 0 is all. The items do not
+// depend on a budget: whatever is shown is a beginning of them. name gives the name under which a symbol is listed; nil lists signatures under the paths of their
+// files.
+func (g *Graph) Map(ranked []Ranked, least int, name func(symbol int) string) []MapItem {
+	if least <= 0 {
+		least = len(ranked)
+	}
+	var out []MapItem
 	if name != nil {
 		seen := map[string]bool{}
 		for _, x := range ranked {
+			if len(out) == least {
+				break
+			}
 			if s := name(x.Symbol); !seen[s] {
 				seen[s] = true
 				out = append(out, MapItem{x.Symbol, s + "\n"})
@@ -35,7 +42,7 @@ func (g *Graph) Map(ranked []Ranked, name func(symbol int) string) []MapItem {
 		return out
 	}
 	file := -1
-	for size := firstGroup; len(ranked) > 0; size *= 2 {
+	for size := firstGroup; len(ranked) > 0 && len(out) < least; size *= 2 {
 		group := slices.Clone(ranked[:min(size, len(ranked))])
 		ranked = ranked[len(group):]
 		first := map[int]int{} // place of the best definition of a file

@@ -82,8 +82,8 @@ func lonely() {}
 	}
 }
 
-// project returns this project's own source, without what other languages' tests hold.
-func project(tb testing.TB) (tree, *cortex.Source) {
+// ownSource returns this project's own source, without what other languages' tests hold.
+func ownSource(tb testing.TB) (tree, *cortex.Source) {
 	tb.Helper()
 	files := tree{}
 	root := os.DirFS("../..")
@@ -104,7 +104,7 @@ func project(tb testing.TB) (tree, *cortex.Source) {
 // TestRankIsTheSameToTheBit ranks this project twice.
 func TestRankIsTheSameToTheBit(t *testing.T) {
 	t.Parallel()
-	_, src := project(t)
+	_, src := ownSource(t)
 	one := cortex.NewGraph(src).Rank([]string{"internal/store"})
 	two := cortex.NewGraph(src).Rank([]string{"internal/store"})
 	for i := range one {
@@ -120,12 +120,12 @@ func count(s string) int { return (len(s) + 3) / 4 }
 // TestFit checks on this project that a smaller budget gives a beginning of a larger one's map, and that none is exceeded.
 func TestFit(t *testing.T) {
 	t.Parallel()
-	_, src := project(t)
+	_, src := ownSource(t)
 	g := cortex.NewGraph(src)
 	ranked := g.Rank(nil)
 	for name, items := range map[string][]cortex.MapItem{
-		"signatures": g.Map(ranked, nil),
-		"names":      g.Map(ranked, func(i int) string { return src.Symbols[i].Name }),
+		"signatures": g.Map(ranked, 0, nil),
+		"names":      g.Map(ranked, 0, func(i int) string { return src.Symbols[i].Name }),
 	} {
 		rng := rand.New(rand.NewPCG(1, 2))
 		n, text, tokens := cortex.Fit(items, 4096, count)
@@ -143,7 +143,7 @@ func TestFit(t *testing.T) {
 			}
 		}
 	}
-	if n, text, _ := cortex.Fit(g.Map(ranked, nil), 3, count); n != 0 || text != "" {
+	if n, text, _ := cortex.Fit(g.Map(ranked, 0, nil), 3, count); n != 0 || text != "" {
 		t.Errorf("Fit in 3 tokens = %d, %q", n, text)
 	}
 }
@@ -154,7 +154,7 @@ func TestMap(t *testing.T) {
 	src := parseTree(shapes).source(t, "m")
 	g := cortex.NewGraph(src)
 	var b strings.Builder
-	for _, it := range g.Map(g.Rank([]string{"Draw"})[:6], nil) {
+	for _, it := range g.Map(g.Rank([]string{"Draw"})[:6], 0, nil) {
 		b.WriteString(it.Text)
 	}
 	want := `shape/shape.go:
@@ -172,7 +172,7 @@ draw/draw.go:
 }
 
 func BenchmarkRank(b *testing.B) {
-	_, src := project(b)
+	_, src := ownSource(b)
 	b.Run(fmt.Sprintf("symbols=%d/refs=%d", len(src.Symbols), len(src.Refs)), func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

@@ -112,3 +112,35 @@ WHERE site <> excluded.site OR confidence <> excluded.confidence`,
 	}
 	return nil
 }
+
+// PutCodeEdges adds edges between symbols as [Tx.PutEdges] does. whole says that edges holds all that lead to the symbol of that id: others of their kinds that
+// were recorded before are gone from the source, and are removed.
+func (tx *Tx) PutCodeEdges(project, to string, whole bool, edges []EdgeRow) error {
+	if whole {
+		type end struct{ kind, from string }
+		keep := map[end]bool{}
+		for _, e := range edges {
+			if e.To == to {
+				keep[end{e.Kind, e.From}] = true
+			}
+		}
+		for _, kind := range [...]string{"calls", "imports", "implements"} {
+			old, err := tx.Edges(project, "", to, kind)
+			if err != nil {
+				return err
+			}
+			for _, e := range old {
+				if keep[end{kind, e.From}] {
+					continue
+				}
+				_, err := tx.exec("remove edge "+e.From+" "+kind+" "+to, `
+DELETE FROM dependency_graph_edge
+WHERE project_id = ? AND to_id = ? AND kind = ? AND from_id = ?`, project, to, kind, e.From)
+				if err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return tx.PutEdges(edges)
+}

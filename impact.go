@@ -1,0 +1,276 @@
+package sakur4
+
+import (
+	"context"
+	"fmt"
+
+	"sakur4/internal/cortex"
+	"sakur4/internal/store"
+)
+
+// Defaults and bounds of [Engine.ImpactWith].
+const (
+	// DefaultImpactDepth is how far Impact walks by default, in steps. MaxImpactDepth is the most.
+	DefaultImpactDepth, MaxImpactDepth = 2, 16
+	// DefaultImpactLimit is the most dependents that a report lists by default.
+	DefaultImpactLimit = 200
+)
+
+// DependentState says what has become of a dependent since it was first seen to depend. The constants below are its members.
+type DependentState string
+
+// The states of a dependent.
+const (
+	// StateFresh is a dependent that is as it was when its use of the symbol was first seen.
+	StateFresh DependentState = "fresh"
+	// StateChanged is one that was edited since. It may have been adapted or not: look at it.
+	StateChanged DependentState = "changed since it last saw this symbol"
+	// StateUnchecked is one of which nothing is known: its file cannot be read, or there is no earlier look to compare with.
+	StateUnchecked DependentState = "not checked"
+)
+
+// staleMark stands behind what was edited since.
+const staleMark = "[STALE: changed since it last saw this symbol]"
+
+// ImpactOptions say how far and how exactly to look. The zero value is what [Engine.Impact] does with its default depth.
+type ImpactOptions struct {
+	// Depth is how many steps to walk; 0 is [DefaultImpactDepth], and more than [MaxImpactDepth] is that.
+	Depth int
+	// Limit is the most dependents to list, the nearest and surest first; 0 is [DefaultImpactLimit], and less than 0 is no limit.
+	Limit int
+	// GoTypes asks the type checker of Go for exact uses. It reads the sources of the Go distribution and of the module cache, and checks the whole project once after
+	// each change of it, which takes seconds. What cannot be checked is found as without it, and Notes say so.
+	GoTypes bool
+}
+
+// ImpactReport says what may notice a change of a symbol.
+type ImpactReport struct {
+	// Symbol is the one that was asked about, as its file has it at this moment.
+	Symbol Symbol `json:"symbol"`
+	// Depth is how many steps were walked at most.
+	Depth int `json:"depth"`
+	// Levels are the dependents by their distance, those at distance 1 first. Each stands once, where it is nearest.
+	Levels [][]Dependent `json:"levels"`
+	// Importers are the files that import what the symbol is declared in and use its name, for types and constants.
+	Importers []string `json:"importers,omitempty"`
+	// Tests counts the listed dependents that are tests, Changed those that were edited since, LeftOut further dependents that were found.
+	Tests   int `json:"tests"`
+	Changed int `json:"changed"`
+	LeftOut int `json:"left_out"`
+	// Exact says that the type checker of Go was asked and answered.
+	Exact bool `json:"exact"`
+	// Notes say what could not be done.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Dependent is something that depends on a symbol.
+type Dependent struct {
+	// ID is the fact of the dependent, "" for code of a file that stands in no symbol. Name is one that [Engine.Symbol] finds, Kind what it is.
+	ID   FactID `json:"id,omitempty"`
+	Name string `json:"name"`
+	Kind string `json:"kind,omitempty"`
+	// File is below the project's root; Line is where the declaration begins, Lines are those of the uses, all from 1.
+	File  string `json:"file"`
+	Line  int    `json:"line"`
+	Lines []int  `json:"lines"`
+	// Signature is that of now.
+	Signature string `json:"signature,omitempty"`
+	// Relation is calls, mentions, implements or extends; Via is what it depends on: the symbol itself, or a dependent one step nearer.
+	Relation string `json:"relation"`
+	Via      string `json:"via"`
+	// Tier says how that was found: exact, same scope, receiver type, same file, imported name, same package, method set, through an interface, same word, unique in the
+	// project or ambiguous. Confidence is how sure it is, from 0 to 1: that of the steps on the way, multiplied. It orders and is no measurement.
+	Tier       string  `json:"tier"`
+	Confidence float64 `json:"confidence"`
+	// Test says that it is a test.
+	Test bool `json:"test,omitempty"`
+	// State is what has become of the dependent since it was first seen to depend.
+	State DependentState `json:"state"`
+}
+
+// Impact says what may notice a change of a symbol, before it is made: what calls it, what calls that, and so on for depth steps (0: [DefaultImpactDepth]); for types and
+// constants also what implements, extends and names them. qualifiedName is understood as by [Engine.Symbol].
+//
+// Calls are resolved by what the source says, without a compiler: each has the way in which it was found and a confidence. Files that have changed since they were
+// indexed are read anew first, so that nothing in the report is older than the call; files that are new are found by [Engine.Index]. The edges to the symbol are
+// recorded with what their other side was when they were first seen, which later reports compare with.
+//
+// The errors are those of [Engine.Symbol].
+func (e *Engine) Impact(ctx context.Context, qualifiedName string, depth int) (ImpactReport, error) {
+	return e.ImpactWith(ctx, qualifiedName, ImpactOptions{Depth: depth})
+}
+
+// ImpactWith is [Engine.Impact] with options.
+func (e *Engine) ImpactWith(ctx context.Context, qualifiedName string, o ImpactOptions) (ImpactReport, error) {
+	if err := e.check(ctx); err != nil {
+		return ImpactReport{}, err
+	}
+	if o.Depth <= 0 {
+		o.Depth = DefaultImpactDepth
+	}
+	o.Depth = min(o.Depth, MaxImpactDepth)
+	switch {
+	case o.Limit == 0:
+		o.Limit = DefaultImpactLimit
+	case o.Limit < 0:
+		o.Limit = 0
+	}
+	if qualifiedName == "" {
+		return ImpactReport{}, &SymbolError{}
+	}
+	v, sym, err := e.codeView(ctx, qualifiedName)
+	if err != nil {
+		return ImpactReport{}, wrap(err)
+	}
+	defer v.close()
+	out, err := v.impact(ctx, sym, o)
+	return out, wrap(err)
+}
+
+func (v *codeView) impact(ctx context.Context, sym Symbol, o ImpactOptions) (ImpactReport, error) {
+	out := ImpactReport{Symbol: sym, Depth: o.Depth, Levels: [][]Dependent{}}
+	target := v.symbol(string(sym.ID))
+	if target < 0 {
+		return out, &SymbolError{Name: sym.Name} // another process has removed it meanwhile
+	}
+	r := cortex.NewResolver(v.graph)
+	r.Text = v.text
+	if v.root == nil {
+		out.Notes = append(out.Notes, "the project's files cannot be read: uses that are no calls are missing, and nothing is checked")
+	}
+	if o.GoTypes {
+		exact, err := v.exact(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return out, ctx.Err()
+		case err != nil:
+			out.Notes = append(out.Notes, "go/types: "+oneLine(err.Error())+"; found without it")
+		default:
+			r.Exact, out.Exact = exact, true
+			if exact.Broken > 0 {
+				out.Notes = append(out.Notes, fmt.Sprintf("go/types: %d of %d packages have errors, the first: %s; what it could not tell there is found without it",
+					exact.Broken, exact.Packages, oneLine(exact.Problem)))
+			}
+		}
+	}
+	im := r.Impact(target, o.Depth, o.Limit)
+	if err := ctx.Err(); err != nil {
+		return out, err
+	}
+	out.LeftOut = im.LeftOut
+	for _, f := range im.Importers {
+		out.Importers = append(out.Importers, v.src.Files[f].Path)
+	}
+	seen, err := v.seen(ctx, target)
+	if err != nil {
+		return out, err
+	}
+	for _, level := range im.Levels {
+		list := make([]Dependent, len(level))
+		for i := range level {
+			list[i] = v.dependent(&level[i], seen)
+			if list[i].Test {
+				out.Tests++
+			}
+			if list[i].State == StateChanged {
+				out.Changed++
+			}
+		}
+		out.Levels = append(out.Levels, list)
+	}
+	if v.e.opts.ReadOnly {
+		return out, nil
+	}
+	edges := v.edges(target, im)
+	return out, v.e.st.Write(ctx, func(tx *store.Tx) error {
+		return tx.PutCodeEdges(v.e.project, string(sym.ID), im.LeftOut == 0, edges)
+	})
+}
+
+// seen returns the hashes that what implements the symbol had when that was first seen, by the ids of their facts.
+func (v *codeView) seen(ctx context.Context, target int) (map[string]string, error) {
+	out := map[string]string{}
+	err := v.e.st.Read(ctx, func(r *store.Reader) error {
+		list, err := r.Edges(v.e.project, "", v.src.Symbols[target].ID, "implements")
+		for _, e := range list {
+			out[e.From] = e.SeenHash
+		}
+		return err
+	})
+	return out, err
+}
+
+// dependent describes a dependent as it is now.
+func (v *codeView) dependent(d *cortex.Dependent, seen map[string]string) Dependent {
+	out := Dependent{File: v.src.Files[d.File].Path, Lines: d.Lines, Relation: string(d.Relation), Via: v.name(d.Via), Tier: d.Tier.String(), Confidence: d.Confidence,
+		Line: 1, State: StateUnchecked}
+	if d.Symbol < 0 {
+		out.Name = out.File
+		return out
+	}
+	s := &v.src.Symbols[d.Symbol]
+	out.ID, out.Name, out.Kind, out.Line, out.Signature, out.Test = FactID(s.ID), v.name(d.Symbol), string(s.Kind), s.Line, s.Signature, s.Test
+	if _, ok := v.text(d.File); !ok {
+		return out
+	}
+	then := ""
+	switch d.Relation {
+	case cortex.Calls:
+		out.State = StateFresh
+		for _, ref := range d.Refs {
+			then = v.src.Refs[ref].SeenHash
+			if then == "" {
+				out.State = StateUnchecked
+			} else if then != s.Hash {
+				out.State = StateChanged
+				break
+			}
+		}
+	case cortex.Implements, cortex.Extends:
+		if then = seen[s.ID]; then == s.Hash {
+			out.State = StateFresh
+		} else if then != "" {
+			out.State = StateChanged
+		}
+	case cortex.Mentions:
+	}
+	return out
+}
+
+// edges are what the dependency graph keeps of an impact: the calls, the types that implement or extend, and the imports.
+func (v *codeView) edges(target int, im cortex.Impact) []store.EdgeRow {
+	var out []store.EdgeRow
+	for _, level := range im.Levels {
+		for i := range level {
+			d := &level[i]
+			if d.Symbol < 0 {
+				continue
+			}
+			s := &v.src.Symbols[d.Symbol]
+			row := store.EdgeRow{Project: v.e.project, From: s.ID, To: v.src.Symbols[d.Via].ID, SeenHash: s.Hash, Confidence: d.Confidence,
+				Site: fmt.Sprintf("%s:%d", v.src.Files[d.File].Path, d.Lines[0])}
+			switch d.Relation {
+			case cortex.Calls:
+				row.Kind = "calls"
+				for _, ref := range d.Refs {
+					if then := v.src.Refs[ref].SeenHash; then != "" {
+						row.SeenHash = then
+						break
+					}
+				}
+			case cortex.Implements, cortex.Extends:
+				row.Kind = "implements"
+			default:
+				continue
+			}
+			out = append(out, row)
+		}
+	}
+	for _, file := range im.Importers {
+		if i := v.graph.ImportOf(file, target); i >= 0 {
+			out = append(out, store.EdgeRow{Project: v.e.project, From: v.src.Symbols[i].ID, To: v.src.Symbols[target].ID, Kind: "imports", SeenHash: v.src.Symbols[i].Hash,
+				Site: fmt.Sprintf("%s:%d", v.src.Files[file].Path, v.src.Symbols[i].Line)})
+		}
+	}
+	return out
+}
