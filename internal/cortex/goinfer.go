@@ -139,6 +139,10 @@ func (n *goInfer) receiver(ref *Ref) (typ *goType, known bool) {
 	}
 	n.busy = 0
 	t, ok := n.typeOf(f, sel.X)
+	if !ok {
+		n.busy = 0
+		t, ok = n.resolveType(f, sel.X) // a method expression
+	}
 	switch {
 	case !ok:
 		return nil, false

@@ -35,6 +35,11 @@ func (n *goInfer) resolveType(f *goFile, x ast.Expr) (goType, bool) {
 		if i := n.typeNamed(n.r.g.src.Files[f.file].Package, x.Name, f.file); i >= 0 {
 			return goType{symbol: i}, true
 		}
+		for _, pkg := range n.dotted(f.file) {
+			if i := n.typeNamed(pkg, x.Name, -1); i >= 0 {
+				return goType{symbol: i}, true
+			}
+		}
 		return outside, predeclared[x.Name]
 	case *ast.SelectorExpr:
 		pkg, ok := n.imported(f, x.X)
@@ -52,6 +57,17 @@ func (n *goInfer) resolveType(f *goFile, x ast.Expr) (goType, bool) {
 		return goType{symbol: -1, expr: x, file: f}, true
 	}
 	return outside, false
+}
+
+// dotted returns the packages of which a file knows the names without a qualifier.
+func (n *goInfer) dotted(file int) []string {
+	var out []string
+	for _, m := range n.r.imports(file) {
+		if m.Alias == "." {
+			out = append(out, m.Path)
+		}
+	}
+	return out
 }
 
 // generic resolves an instance of a generic type: to the type of the project, or to the instance as it is written.
@@ -75,7 +91,7 @@ func (n *goInfer) typeNamed(pkg, name string, file int) int {
 		if s.File == file {
 			return int(i)
 		}
-		if best < 0 && topLevel(g, int(i)) {
+		if best < 0 && topLevel(g, int(i)) && (file < 0 || g.clauses[file] == g.clauses[s.File]) {
 			best = int(i)
 		}
 	}

@@ -55,8 +55,18 @@ func (n *goInfer) result(f *goFile, x ast.Expr, index int) (goType, bool) {
 		}
 	case *ast.SliceExpr:
 		return n.typeOf(f, x.X)
-	case *ast.BasicLit, *ast.BinaryExpr:
+	case *ast.BasicLit:
 		return outside, true
+	case *ast.BinaryExpr:
+		switch x.Op {
+		case token.LAND, token.LOR, token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ:
+			return outside, true
+		}
+		t, ok := n.typeOf(f, x.X)
+		if ok && t.symbol < 0 && t.expr == nil && x.Op != token.SHL && x.Op != token.SHR {
+			return n.typeOf(f, x.Y) // a constant takes the type of the other side
+		}
+		return t, ok
 	}
 	return outside, false
 }
@@ -84,13 +94,15 @@ func (n *goInfer) ident(f *goFile, x *ast.Ident) (goType, bool) {
 	if v, ok := n.binding(f, x.Name, x.Pos()); ok {
 		return n.value(v)
 	}
-	if v, ok := n.packageVar(n.r.g.src.Files[f.file].Package, x.Name); ok {
-		return n.value(v)
+	for _, pkg := range append([]string{n.r.g.src.Files[f.file].Package}, n.dotted(f.file)...) {
+		if v, ok := n.packageVar(pkg, x.Name); ok {
+			return n.value(v)
+		}
 	}
-	return outside, false
+	return outside, x.Name == "true" || x.Name == "false" || x.Name == "nil"
 }
 
-// packageVar returns a variable of a package of the project.
+// packageVar returns a variable or a constant of a package of the project.
 func (n *goInfer) packageVar(pkg, name string) (goValue, bool) {
 	vars, ok := n.vars[pkg]
 	if !ok {
@@ -102,12 +114,24 @@ func (n *goInfer) packageVar(pkg, name string) (goValue, bool) {
 			}
 			for _, d := range f.ast.Decls {
 				gen, ok := d.(*ast.GenDecl)
-				if !ok || gen.Tok != token.VAR {
+				if !ok || gen.Tok != token.VAR && gen.Tok != token.CONST {
 					continue
 				}
 				b := &binder{f: f, ends: []token.Pos{d.End()}}
+				var last ast.ValueSpec // what a constant without a value repeats
 				for _, s := range gen.Specs {
-					b.spec(s.(*ast.ValueSpec))
+					v, ok := s.(*ast.ValueSpec)
+					if !ok {
+						continue
+					}
+					if gen.Tok == token.CONST && v.Type == nil && len(v.Values) == 0 {
+						repeat := *v
+						repeat.Type, repeat.Values = last.Type, last.Values
+						b.spec(&repeat)
+						continue
+					}
+					last = *v
+					b.spec(v)
 				}
 				for _, v := range b.out {
 					vars[v.name] = v.is
@@ -154,7 +178,7 @@ func (n *goInfer) selector(f *goFile, x *ast.SelectorExpr) (goType, bool) {
 }
 
 // returnsArguments are packages whose generic functions hand back what they were given.
-var returnsArguments = []string{"slices", "maps", "cmp", "iter", "sync", "sync/atomic", "context"}
+var returnsArguments = []string{"slices", "maps", "cmp", "iter", "sync"}
 
 // called returns the type of a call's result.
 func (n *goInfer) called(f *goFile, c *ast.CallExpr, index int) (goType, bool) {
@@ -179,7 +203,13 @@ func (n *goInfer) called(f *goFile, c *ast.CallExpr, index int) (goType, bool) {
 		case "len", "cap", "copy", "recover", "real", "imag", "complex":
 			return outside, true
 		}
-		return n.function(n.r.g.src.Files[f.file].Package, f, fun, index)
+		t, ok := n.function(n.r.g.src.Files[f.file].Package, f, fun, index)
+		for _, pkg := range n.dotted(f.file) {
+			if !ok {
+				t, ok = n.function(pkg, nil, fun, index)
+			}
+		}
+		return t, ok
 	case *ast.SelectorExpr:
 		if pkg, ok := n.imported(f, fun.X); ok {
 			if len(n.r.g.byPackage[pkg]) == 0 {
@@ -197,6 +227,7 @@ func (n *goInfer) called(f *goFile, c *ast.CallExpr, index int) (goType, bool) {
 		if field, ok := n.field(t, fun.Sel.Name, 0); ok {
 			return n.resultOf(field, index)
 		}
+		return outside, t.symbol >= 0 // it comes from what the type embeds of another project
 	case *ast.FuncLit:
 		return n.resultOf(goType{symbol: -1, expr: fun.Type, file: f}, index)
 	case *ast.ArrayType, *ast.MapType, *ast.StarExpr, *ast.InterfaceType, *ast.ChanType, *ast.FuncType:
@@ -210,7 +241,7 @@ func (n *goInfer) function(pkg string, f *goFile, id *ast.Ident, index int) (goT
 	g := n.r.g
 	for _, i := range g.byShort[id.Name] {
 		s := &g.src.Symbols[i]
-		if g.src.Files[s.File].Package != pkg || g.lang(s.File) != codesym.Go || !topLevel(g, int(i)) {
+		if g.src.Files[s.File].Package != pkg || g.lang(s.File) != codesym.Go || !topLevel(g, int(i)) || f != nil && g.clauses[f.file] != g.clauses[s.File] {
 			continue
 		}
 		if isType(s.Kind) {

@@ -77,12 +77,16 @@ type other struct{ b.Base }
 func (other) Do() {}
 func New() *T { return nil }
 func newOther(t *T) (*other, error) { return nil, nil }
-func g() { var o other; o.Lift(); shared.Do() }
-var shared = New()
+func g() { var o other; o.Lift(); Shared.Do() }
+var Shared = New()
 -- a/a_test.go --
 package a_test
 import "m/a"
 func TestNew(t *testing.T) { a.New().Do(); g() }
+-- a/dot_test.go --
+package a_test
+import . "m/a"
+func TestDot(t *testing.T) { New().Do(); var x *T; x.Do(); x = Shared; Shared.Do(); TestNew(t) }
 -- b/b.go --
 package b
 type W struct{}
@@ -138,6 +142,11 @@ a/b.go:18 Do → b/b.go:W.Do, ambiguous 0.13
 a/b.go:24 Lift → b/b.go:Base.Lift, receiver type 0.90
 a/b.go:24 Do → a/b.go:T.Do, receiver type 0.90
 a/b.go:25 New → a/b.go:New, same file 0.90
+a/dot_test.go:3 New → a/b.go:New, imported name 0.90
+a/dot_test.go:3 Do → a/b.go:T.Do, receiver type 0.90
+a/dot_test.go:3 Do → a/b.go:T.Do, receiver type 0.90
+a/dot_test.go:3 Do → a/b.go:T.Do, receiver type 0.90
+a/dot_test.go:3 TestNew → a/a_test.go:TestNew, same package 0.85
 `},
 		{"python", `
 -- pkg/a.py --

@@ -48,6 +48,10 @@ func (r *Resolver) resolveGoBare(p *place) []Edge {
 	if out := r.pick(p, SameFile, func(c int) bool { return topLevel(g, c) && g.src.Symbols[c].File == p.ref.File }); out != nil {
 		return out
 	}
+	same := func(c int) bool { return topLevel(g, c) && r.samePackage(p.ref.File, g.src.Symbols[c].File) }
+	if out := r.pick(p, SamePackage, same); out != nil {
+		return out
+	}
 	for i := range r.imports(p.ref.File) {
 		if m := &r.imports(p.ref.File)[i]; m.Alias == "." {
 			if out := r.pick(p, ImportedName, func(c int) bool { return topLevel(g, c) && r.names(p.ref.File, m.Path, g.src.Symbols[c].File) }); out != nil {
@@ -55,7 +59,7 @@ func (r *Resolver) resolveGoBare(p *place) []Edge {
 			}
 		}
 	}
-	return r.pick(p, SamePackage, func(c int) bool { return topLevel(g, c) && r.samePackage(p.ref.File, g.src.Symbols[c].File) })
+	return nil
 }
 
 // topLevel reports whether a Go symbol is a function or a type of a package.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"go/token"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -48,7 +47,7 @@ func (files tree) source(tb testing.TB, module string) *cortex.Source {
 			tb.Fatalf("Parse(%q): %v", name, err)
 		}
 		fi, base := len(src.Files), len(src.Symbols)
-		f := cortex.File{Path: name, Lang: lang, Package: packageOf(lang, name, module, files[name])}
+		f := cortex.File{Path: name, Lang: lang, Package: cortex.PackageOf(lang, name, cortex.Declared(parsed), src.Modules)}
 		f.Symbols[0], f.Refs[0], f.Imports[0] = base, len(src.Refs), len(src.Imports)
 		for i, s := range parsed.Symbols {
 			parent := -1
@@ -73,29 +72,6 @@ func (files tree) source(tb testing.TB, module string) *cortex.Source {
 		src.Files = append(src.Files, f)
 	}
 	return src
-}
-
-func packageOf(lang codesym.Lang, name, module, text string) string {
-	dir, bare := path.Dir(name), strings.TrimSuffix(name, path.Ext(name))
-	switch lang {
-	case codesym.Go:
-		if module == "std" {
-			return dir
-		}
-		return path.Join(module, dir)
-	case codesym.Python:
-		return strings.ReplaceAll(strings.TrimSuffix(bare, "/__init__"), "/", ".")
-	case codesym.Java:
-		for line := range strings.Lines(text) {
-			if p, ok := strings.CutPrefix(line, "package "); ok {
-				return strings.TrimRight(p, ";\n ")
-			}
-		}
-		return ""
-	case codesym.JavaScript, codesym.TypeScript, codesym.TSX:
-		return bare
-	}
-	return dir
 }
 
 func (files tree) text(src *cortex.Source) func(int) (string, bool) {
