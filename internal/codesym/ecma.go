@@ -106,7 +106,7 @@ func (f *ecmaFile) starts(i int) bool {
 		switch p.c {
 		case ';', '{', '}':
 			return true
-		case ')', ']':
+		case ')', ']', '>': // '>' ends a type, or an element
 			return f.toks[i].first
 		}
 		return p.c == ':' && f.toks[i].first // a label or a case
@@ -115,8 +115,10 @@ func (f *ecmaFile) starts(i int) bool {
 		switch f.text(i - 1) {
 		case "else", "do":
 			return true
-		case "return", "typeof", "new", "in", "of", "extends", "await", "yield", "throw", "case", "delete", "void", "instanceof":
+		case "return", "typeof", "new", "in", "of", "extends", "await", "yield", "throw", "case", "delete", "instanceof":
 			return false
+		case "void":
+			return f.typed && f.toks[i].first // a type more often than an operator
 		}
 	}
 	return f.toks[i].first
@@ -474,8 +476,10 @@ func (f *ecmaFile) lineEnds(i int) bool {
 	}
 	if p.kind == tokenIdent {
 		switch f.text(i - 1) {
-		case "typeof", "new", "in", "of", "extends", "instanceof", "await", "as", "keyof", "delete", "void", "case":
+		case "typeof", "new", "in", "of", "extends", "instanceof", "await", "as", "keyof", "delete", "case":
 			return f.is(i-2, '.')
+		case "void":
+			return f.typed || f.is(i-2, '.')
 		}
 	}
 	return true

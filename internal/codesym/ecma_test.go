@@ -123,6 +123,17 @@ function default 54-54 | export default function ()
 		},
 		{name: "empty", want: "\n"},
 		{
+			name: "types without semicolons", src: "type A = B<C>\nexport type D = void\ntype E = (x: A) => void\n\nfunction f() {}\ntype G = H<\n  I\n>\nclass J {}\n",
+			want: `
+type A 1-1 | type A = B<C>
+type D 2-2 | export type D = void
+type E 3-3 | type E = (x: A) => void
+function f 5-5 | function f()
+type G 6-8 | type G = H< I >
+class J 9-9 | class J
+`,
+		},
+		{
 			name: "missing brace", src: "export class A {\n  a() {\n    if (x) {\n      y();\n  }\n\n  b() {}\n}\n\nfunction c() {\n  return 1;\n\nfunction d() {}\n",
 			want: `
 class A 1-8 | export class A [partial]
