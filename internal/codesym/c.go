@@ -124,9 +124,10 @@ func (f *cFile) declaration(i int) int {
 		return i + 1
 	}
 	for f.word(i, "template") {
-		if i++; f.is(i, '<') {
-			i = f.skipAngles(i)
+		if i++; !f.is(i, '<') {
+			return f.semicolon(i) // what a template makes here is declared elsewhere
 		}
+		i = f.skipAngles(i)
 		if f.word(i, "requires") {
 			i = f.constraint(i + 1)
 		}
@@ -137,12 +138,14 @@ func (f *cFile) declaration(i int) int {
 	switch {
 	case f.is(i, '{'):
 		return f.enter(cBody, i, "")
+	case f.word(i, "extern") && f.word(i+1, "template"):
+		return f.semicolon(i)
 	case f.word(i, "extern") && i+1 < len(f.toks) && f.toks[i+1].kind == tokenString:
 		if f.is(i+2, '{') {
 			return f.enter(cTop, i+2, "")
 		}
 		return i + 2
-	case f.toks[i].kind == tokenIdent && f.is(i+1, ':') && f.text(i+1) == ":" && f.top().kind == cClass:
+	case f.toks[i].kind == tokenIdent && f.is(i+1, ':') && f.text(i+1) == ":" && f.top().kind == cClass && !f.word(i, "enum") && !f.word(i, "struct") && !f.word(i, "class"):
 		return i + 2 // public:
 	case f.toks[i].kind == tokenIdent && f.top().kind == cClass && (f.word(i+1, "slots") || f.word(i+1, "Q_SLOTS")) && f.is(i+2, ':'):
 		return i + 3
@@ -383,6 +386,10 @@ func (f *cFile) inBody(i int) int {
 	switch f.text(i) {
 	case "typedef":
 		return f.declarators(i, i)
+	case "using":
+		if f.cpp && f.name(i+1) && f.is(i+2, '=') {
+			return f.using(i, i)
+		}
 	case "struct", "union", "enum", "class":
 		if kind, name, open, bases := f.typeAt(i); open >= 0 {
 			return f.typeBody(kind, i, name, open, bases)

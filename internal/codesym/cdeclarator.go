@@ -28,6 +28,9 @@ func (f *cFile) declarators(first, i int) int {
 			continue
 		}
 		if t.kind == tokenIdent {
+			if f.cpp && t.first && i > start && i < start+8 && f.begins(i) && f.macros(start, i) {
+				return i // macros in lines of their own, such as those that open a namespace
+			}
 			if next, done := f.specifier(&h, first, i); done {
 				return next
 			} else if next > i {
@@ -64,7 +67,12 @@ func (f *cFile) declarators(first, i int) int {
 			i = f.after(i)
 		case '<':
 			if h.name >= 0 {
-				i = f.skipAngles(i)
+				n := f.skipAngles(i)
+				if f.cpp && h.function < 0 && h.words > 0 && h.name == i-1 && f.is(n, '(') { // a function for some types
+					h.function, h.params = h.name, n
+					n = f.past(n)
+				}
+				i = n
 			} else {
 				i++
 			}
@@ -103,6 +111,29 @@ func (f *cFile) declarators(first, i int) int {
 		}
 	}
 	return i
+}
+
+// begins reports whether the word at i begins a declaration and stands within none.
+func (f *cFile) begins(i int) bool {
+	switch f.text(i) {
+	case "namespace", "template", "using", "typedef", "class", "struct", "enum", "union", "static_assert":
+		return true
+	case "extern":
+		return i+1 < len(f.toks) && f.toks[i+1].kind == tokenString
+	case "inline":
+		return f.word(i+1, "namespace")
+	}
+	return false
+}
+
+// macros reports whether the tokens between two are names of capitals alone.
+func (f *cFile) macros(from, to int) bool {
+	for k := from; k < to; k++ {
+		if !f.name(k) || !capitals(f.text(k)) {
+			return false
+		}
+	}
+	return true
 }
 
 // specifier reads a word of a declaration. It returns the token after it where it takes more than one, and whether the walk goes on there.
@@ -271,6 +302,11 @@ func (f *cFile) parenthesis(h *cHead, start, i int) (next int, stop bool) {
 	case h.words > 1 && f.name(i-1) && f.name(i-2) && capitals(f.text(i-1)) && !f.is(after, '{') &&
 		(f.name(i-3) || typeWords[f.text(i-3)] || f.is(i-3, '>') || f.is(i-3, '*') || f.is(i-3, '&')):
 		h.name = i - 2 // a macro behind a variable
+		return after, false
+	case h.words > 0 && f.name(i-1) && f.is(i-2, ']') && capitals(f.text(i-1)) && !f.is(after, '{'): // or behind a list
+		for h.name = i - 2; f.is(h.name, ']') && f.toks[h.name].match > 0; {
+			h.name = int(f.toks[h.name].match) - 1
+		}
 		return after, false
 	case h.typedef:
 		// int (*name)(int), or int name(int)
@@ -464,9 +500,27 @@ func (f *cFile) defined(h *cHead, first, open, sig int) int {
 	return f.enter(cBody, open, "")
 }
 
+// valued reports whether a value and no parameter begins at k.
+func (f *cFile) valued(k int) bool {
+	if k >= len(f.toks) {
+		return false
+	}
+	switch t := &f.toks[k]; t.kind {
+	case tokenNumber, tokenString:
+		return true
+	case tokenPunct:
+		return t.c == '&' || t.c == '*' || t.c == '-' || t.c == '!' || t.c == '~' || t.c == '{' || t.c == '[' && !f.is(k+1, '[')
+	}
+	switch f.text(k) {
+	case "this", "new", "true", "false", "nullptr", "sizeof", "static_cast":
+		return f.cpp || f.text(k) == "sizeof"
+	}
+	return false
+}
+
 // prototype adds a function without a body whose declaration ends at the token last.
 func (f *cFile) prototype(h *cHead, first, last int) int {
-	if k := h.params + 1; f.toks[k].kind == tokenNumber || f.toks[k].kind == tokenString {
+	if k := h.params + 1; f.valued(k) {
 		return last + 1 // a variable with a value
 	}
 	d, name := f.function(h)

@@ -52,6 +52,50 @@ func TestCPP(t *testing.T) {
 	runGolden(t, codesym.CPP, []golden{{name: "all", src: cppSample, want: cppWant, calls: cppCalls, imports: cppImports}})
 }
 
+// TestCPPMacros reads what macros hide from a reader that knows none of them.
+func TestCPPMacros(t *testing.T) {
+	t.Parallel()
+	runGolden(t, codesym.CPP, []golden{{name: "all", src: cppMacros, want: cppMacrosWant}})
+}
+
+const cppMacros = `PROJECT_PRAGMA_INIT
+
+namespace a {
+PROJECT_OPEN
+template <> NOINLINE ::ns::Any*
+Arena::Create< ::ns::Any >(Arena* arena) {
+  using Local = int;
+  return 0;
+}
+template void Instance<4>(int);
+extern template class Other<int>;
+PROJECT_CLOSE
+enum E { one };
+class C {
+  enum : int { two = 2 };
+  enum { three };
+  int x GUARDED_BY(mu);
+  DISALLOW(C);
+};
+const char table[] SECTION(cold) = { 1, f(2) };
+PRIORITY static Runner dummy(&table);
+void after() EXCLUDES(mu) {}
+}
+`
+
+const cppMacrosWant = `
+module a 3-23 | namespace a
+method a::Arena::Create(Arena*) 5-9 | template <> NOINLINE ::ns::Any* Arena::Create< ::ns::Any >(Arena* arena)
+type a::Arena::Create(Arena*)::Local 7-7 | using Local = int
+enum a::E 13-13 | enum E
+constant a::E::one 13-13 | one
+class a::C 14-19 | class C
+constant a::C::two 15-15 | two = 2
+constant a::C::three 16-16 | three
+constant a::table 20-20 | const char table[] SECTION(cold) = { 1, f(2) }
+function a::after() 22-22 | void after() EXCLUDES(mu)
+`
+
 func FuzzCPP(f *testing.F) {
 	fuzz(f, codesym.CPP, cppSample, "class A : B", "A::A() : b(", "template <", "operator", "a::~", "R\"(")
 }

@@ -71,7 +71,7 @@ func TestOracle(t *testing.T) {
 	for _, p := range sitter {
 		kinds[p.kind] = true
 	}
-	agreed, kept, span, kind, wrong, mine := 0, 0, 0, 0, 0, 0
+	agreed, kept, span, kind, wrong, mine, macros := 0, 0, 0, 0, 0, 0, 0
 	var lost, odd, extra []string
 	for k, p := range sitter {
 		if _, ok := tags[k]; !ok {
@@ -80,6 +80,9 @@ func TestOracle(t *testing.T) {
 		agreed++
 		o, ok := ours[k]
 		if !ok {
+			if p.kind != "constant" && k.name == strings.ToUpper(k.name) && strings.HasPrefix(lang, "c") {
+				macros++
+			}
 			lost = append(lost, fmt.Sprintf("%s:%d %s %s", k.file, k.line, p.kind, k.name))
 			continue
 		}
@@ -129,6 +132,9 @@ func TestOracle(t *testing.T) {
 	}
 	t.Logf("%s: %d files, %d bytes; tree-sitter has %d, ctags %d, ours %d", lang, len(files), size, len(sitter), len(tags), len(ours))
 	t.Logf("both oracles agree, and ours has it: %s", percent(kept, agreed))
+	if macros > 0 {
+		t.Logf("%d of the others have a name of capitals in front of a bracket: macros that both oracles take for functions; without them %s", macros, percent(kept, agreed-macros))
+	}
 	t.Logf("same kind: %s; same lines: %s", percent(kind, kept), percent(span, kept))
 	t.Logf("ours that neither has: %s", percent(wrong, mine))
 	t.Logf("MB/s: ours %.1f, ctags %.1f, tree-sitter %.1f", float64(size)/1e6/parseTime(t, lang, files).Seconds(), tagsSpeed, sitterSpeed)
@@ -176,7 +182,7 @@ func treeSitter(t *testing.T, lang string, files []string) (map[found]place, flo
 // ctagsKinds are the kinds of ctags that are compared, for each language.
 var ctagsKinds = map[string]string{
 	"python": "--kinds-Python=cfm", "javascript": "--kinds-JavaScript=fcmgC", "typescript": "--kinds-TypeScript=fcmiegnaCp", "tsx": "--kinds-TypeScript=fcmiegnaCp",
-	"rust": "--kinds-Rust=nsgtifMPeCS", "java": "--kinds-Java=aceigmf", "c": "--kinds-C=dfgstuepv", "cpp": "--kinds-C++=dfgstuecnpvA", "go": "--kinds-Go=pfctsin",
+	"rust": "--kinds-Rust=nsgtifMPeCS", "java": "--kinds-Java=aceigmf", "c": "--kinds-C=dfgstuepv", "cpp": "--kinds-C++=dfgstuecnpvmA", "go": "--kinds-Go=pfctsin",
 }
 
 func ctags(t *testing.T, lang string, files []string) (map[found]place, float64) {
