@@ -180,7 +180,8 @@ func (s *Session) record1(ctx context.Context, id string) (*episode.Record, erro
 // prediction is what the cache model says of the next request.
 type prediction struct {
 	boundary.Reuse
-	plan boundary.Plan
+	plan  boundary.Plan
+	marks []int // messages to mark
 }
 
 // predict asks the cache model about the prompt and lets it accept it.
@@ -193,6 +194,7 @@ func (l *live) predict() prediction {
 	if p.Shifted > 0 {
 		p.plan = p.plan.Moved(p.Shifted)
 	}
+	p.marks = l.marks(p.Common)
 	l.cache.Accept(ids, boundary.UserStarts(ids, l.header), l.Hint)
 	return p
 }

@@ -207,6 +207,9 @@ type Window struct {
 	Messages []Message
 	// Hints are request fields for a llama.cpp server.
 	Hints Hints
+	// Marks are the messages to set a cache breakpoint at, as ascending indexes into Messages, at most four; nil where the backend's cache knows no
+	// breakpoints ([boundary.Marked]). Between two compactions the newest message of one prompt is marked in the next one too.
+	Marks []int
 	// Receipt says where the tokens went and what the cache is expected to do.
 	Receipt receipt.Receipt
 	// Plan is what was compacted in this call; nil if nothing was.

@@ -164,3 +164,46 @@ func ExampleSession_Receipt() {
 	// parts sum to the whole: true
 	// 0 tokens of 2 messages reused, 0 predicted: cold
 }
+
+// A hosted provider counts with a tokenizer of its own and caches what a request marks.
+func ExampleHosted() {
+	ctx := context.Background()
+	provider, err := sakur4.Hosted(sakur4.HostedProvider{Name: "cloud", Model: "large-1", Window: 200_000, Geometry: boundary.Anthropic(1024)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	eng, err := sakur4.Open(ctx, ":memory:", &sakur4.Options{Project: "demo", Backend: provider})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer eng.Close()
+	s := eng.Session("main")
+	// A request marks the messages of Window.Marks. The provider's numbers stand here in place of a request.
+	turn := func(t sakur4.Turn, prompt, cached int) {
+		if _, err := s.Commit(ctx, t); err != nil {
+			log.Fatal(err)
+		}
+		w, err := s.Window(ctx, sakur4.Head{System: "You are a careful engineer."})
+		if err != nil {
+			log.Fatal(err)
+		}
+		r, err := s.Observe(ctx, sakur4.Usage{PromptTokens: prompt, CachedTokens: &cached, Provider: "cloud", Model: "large-1"})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println("messages", len(w.Messages), "marked", w.Marks, "trend", r.Cache.Trend)
+	}
+	turn(sakur4.Turn{Role: sakur4.RoleUser, Content: "Why does the worker pool deadlock?"}, 4000, 0)
+	if _, err := s.Commit(ctx, sakur4.Turn{Role: sakur4.RoleAssistant, Content: "Which version?"}); err != nil {
+		log.Fatal(err)
+	}
+	turn(sakur4.Turn{Role: sakur4.RoleUser, Content: "The newest."}, 4100, 4000)
+	if _, err := s.Commit(ctx, sakur4.Turn{Role: sakur4.RoleAssistant, Content: "The channel is never closed."}); err != nil {
+		log.Fatal(err)
+	}
+	turn(sakur4.Turn{Role: sakur4.RoleUser, Content: "Fix it."}, 4200, 0)
+	// Output:
+	// messages 2 marked [0 1] trend not reported
+	// messages 4 marked [0 1 3] trend growth
+	// messages 6 marked [0 1 3 5] trend inversion
+}

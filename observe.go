@@ -64,6 +64,9 @@ func (s *Session) Observe(ctx context.Context, u Usage) (receipt.Receipt, error)
 			return errStop
 		}
 		s.measured(&r, u, l)
+		if err := s.trend(tx.Reader, &r, u, st.Restored != ""); err != nil {
+			return err
+		}
 		if st.Restored != "" && r.Cache.Measured {
 			warm := st.Restored != slotEmpty
 			r.Cache.Status = boundary.StatusOf(&r.Cache.Reused, warm, warm, templateStart)
@@ -110,9 +113,10 @@ func (s *Session) measured(r *receipt.Receipt, u Usage, l *live) {
 	c := &r.Cache
 	c.Millis = u.PromptMillis
 	c.Prompt = u.PromptTokens
+	c.Written, c.Provider, c.Model = u.CacheWriteTokens, u.Provider, u.Model
 	if u.PromptTokens > 0 {
 		c.Drift = u.PromptTokens - r.Used
-		if c.Drift != 0 && l != nil && l.counter != nil {
+		if c.Drift != 0 && l != nil && l.counter != nil && !c.Estimated {
 			l.counter.Distrust()
 		}
 	}
@@ -132,9 +136,14 @@ func (s *Session) measured(r *receipt.Receipt, u Usage, l *live) {
 	c.Prefilled = prompt - c.Reused
 	// A slot that gives nothing of what was expected of it does not hold this session any more.
 	held := r.Turn > 1 && (c.Reused > templateStart || c.Predicted <= templateStart)
+	if c.Estimated && c.Predicted <= templateStart {
+		held = false // too little for a provider to keep
+	}
 	c.Status = boundary.StatusOf(&c.Reused, held, false, templateStart)
 	var m boundary.Mismatch
-	if l != nil && l.cache != nil {
+	if c.Estimated {
+		m = s.estimated(r, u, l)
+	} else if l != nil && l.cache != nil {
 		m = l.cache.Observe(c.Predicted, c.Reused)
 		l.cache.GeneratedCount(max(u.CompletionTokens-1, 0)) // the last token of a reply is sampled and never evaluated
 		state := l.cache.State()
@@ -151,6 +160,8 @@ func (s *Session) measured(r *receipt.Receipt, u Usage, l *live) {
 // cause names why the server reused other than predicted.
 func cause(c *receipt.Cache, m boundary.Mismatch) string {
 	switch {
+	case c.Estimated:
+		return m.Reason
 	case m.Measured < m.Predicted && m.Measured <= templateStart:
 		return "nothing of this session was held: the server restarted or the slot was taken; " + m.Reason
 	case c.Drift != 0:

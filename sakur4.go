@@ -423,7 +423,7 @@ func (e *Engine) window(p boundary.Profile) (window, limit int) {
 func (e *Engine) policy(g boundary.Geometry) evict.Policy {
 	profile := evict.CacheFirst
 	switch g.Kind {
-	case boundary.Unknown, boundary.Points:
+	case boundary.Unknown, boundary.Points, boundary.Marked:
 		profile = evict.Balanced
 	case boundary.Blocks:
 		if g.Min > 0 || g.Block > 1024 {

@@ -74,6 +74,8 @@ type renderState struct {
 	// Held are the tokens of the last prompt, packed, where what was sent cannot be rendered any more: from a compaction between two prompts
 	// to the next one.
 	Held []byte `json:"held,omitempty"`
+	// Marks are the messages of the last prompt that were to be marked.
+	Marks []int `json:"marks,omitempty"`
 	// InSlot is the snapshot that was restored and behind which nothing was sent, Restored that of which no reuse has been measured yet.
 	InSlot   SnapshotID `json:"in_slot,omitempty"`
 	Restored SnapshotID `json:"restored,omitempty"`

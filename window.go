@@ -145,7 +145,7 @@ func (s *Session) next(ctx context.Context, head Head, down error) (*Window, err
 // copy keeps a caller's changes away from what is returned again and sent later.
 func (w *Window) copy() *Window {
 	c := *w
-	c.Messages = slices.Clone(w.Messages)
+	c.Messages, c.Marks = slices.Clone(w.Messages), slices.Clone(w.Marks)
 	c.Receipt.Parts = slices.Clone(w.Receipt.Parts)
 	c.Receipt.Notes = slices.Clone(w.Receipt.Notes)
 	return &c
@@ -163,7 +163,7 @@ func (s *Session) again(ctx context.Context, l *live) (*Window, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.window = &Window{ID: l.Window, Messages: l.messages(), Hints: l.hints(), Receipt: r.Receipt}
+	l.window = &Window{ID: l.Window, Messages: l.messages(), Hints: l.hints(), Receipt: r.Receipt, Marks: l.Marks}
 	return l.window.copy(), nil
 }
 
@@ -216,7 +216,9 @@ func (s *Session) finish(l *live, w *Window, window int, p prediction) {
 	if l.fallback != "" {
 		r.Notes = append(r.Notes, "counted locally: "+l.fallback)
 	}
-	w.Messages, w.Hints, w.Receipt = l.messages(), l.hints(), r
+	r.Cache.Estimated = l.profile.Estimated && l.fallback == ""
+	l.Marks = p.marks
+	w.Messages, w.Hints, w.Receipt, w.Marks = l.messages(), l.hints(), r, slices.Clone(l.Marks)
 }
 
 // newTokens counts what has never stood in a prompt of the session: episodes with their template overhead, and the head once. Notes and stubs

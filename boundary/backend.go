@@ -79,6 +79,8 @@ type Profile struct {
 	Rule *CheckpointRule
 	// Tokenizer names the vocabulary that Tokens uses; "" if the backend cannot tokenize.
 	Tokenizer string
+	// Estimated says that neither Render nor Tokens are the server's own: sizes are estimates, and what the server measures is compared in proportion.
+	Estimated bool
 	// Name is the backend's kind ("llama.cpp", "embedded"), Build its version, Model the model's name or path; "" is unknown.
 	Name, Build, Model string
 	// Weights tells the model's weights from others of the same name, as far as they can be read; "" is unknown.

@@ -45,6 +45,8 @@ type Cache struct {
 	still   bool
 	// reloaded says that the slot was restored and nothing was sent since.
 	reloaded bool
+	// marked are the prefixes of the held prompt that were marked, ascending, marking those that the next prompt marks.
+	marked, marking []int
 	// sealed is the state that Hold must match; its digest is "" when nothing is missing.
 	sealed CacheState
 }
@@ -99,6 +101,7 @@ func (c *Cache) Reset() {
 	c.held, c.prompted, c.reply, c.list = nil, 0, 0, nil
 	c.clearCells()
 	c.confirmed, c.last, c.sealed, c.reloaded = nil, accepted{}, CacheState{}, false
+	c.marked, c.marking = nil, nil
 }
 
 // Predict says what the server reuses of prompt, without changing the cache. nCacheReuse is the request's n_cache_reuse in tokens, 0 for none.
@@ -141,6 +144,9 @@ func (c *Cache) predict(prompt []int32, nCacheReuse int) (r Reuse, at rewound) {
 		}
 		at = c.rewind(next, next < len(prompt))
 		r.Reused, r.Checkpoint = min(at.past, r.Common), at.point
+	case Marked:
+		r.Reused = Geometry{Kind: Marked, Points: c.cachedMarks()}.Rewind(r.Common)
+		at.past, r.Checkpoint = r.Reused, r.Reused
 	case Blocks:
 		r.Reused = c.p.Geometry.Rewind(r.Common)
 		at.past, r.Checkpoint = r.Reused, r.Reused
@@ -188,6 +194,7 @@ func (c *Cache) Accept(prompt []int32, users []int, nCacheReuse int) {
 		cells: c.cells.clone(), reply: c.reply, reuse: r, rule: at, users: slices.Clone(users), reloaded: c.reloaded,
 	}
 	c.reloaded = false
+	c.mark(r.Common, len(prompt))
 	c.sealed = CacheState{}
 	c.task++
 	c.held = append(c.held[:0:0], prompt...)
@@ -235,6 +242,8 @@ func (c *Cache) Geometry() Geometry {
 		}
 	} else if g.Kind == Points {
 		g.Points, g.Tail = c.points()
+	} else if g.Kind == Marked {
+		g.Points = c.cachedMarks()
 	}
 	slices.Sort(g.Points)
 	g.Points = slices.Compact(g.Points)
@@ -264,6 +273,8 @@ type CacheState struct {
 	Still     bool         `json:"still,omitempty"`
 	AtAppend  bool         `json:"at_append,omitempty"`
 	Confirmed []Checkpoint `json:"confirmed,omitempty"`
+	// Marked are the marked prefixes, in tokens.
+	Marked []int `json:"marked,omitempty"`
 	// Last is what the last prompt was predicted from, until it was observed: a cache restored from the state can be corrected all the same.
 	Last *LastPrompt `json:"last,omitempty"`
 }
@@ -336,7 +347,7 @@ func (c *Cache) State() CacheState {
 	s := CacheState{
 		Held: c.prompted, Reply: len(c.held) - c.prompted + c.reply, Cells: c.cells.runs(0), Task: c.task, Checkpoints: slices.Clone(c.list),
 		Less: c.lessRow, Distrust: c.distrust, Short: c.short, Stale: confirmedFor - c.fresh, Confirmed: slices.Clone(c.confirmed),
-		Unmoved: c.unmoved, Still: c.still, AtAppend: c.lessAtAppend,
+		Unmoved: c.unmoved, Still: c.still, AtAppend: c.lessAtAppend, Marked: slices.Clone(c.marked),
 	}
 	if !c.last.observed {
 		s.Last = c.last.state(c.kind())
@@ -361,6 +372,7 @@ func RestoreCache(p Profile, s CacheState) *Cache {
 	c.short, c.fresh = s.Short, max(confirmedFor-s.Stale, 0)
 	c.unmoved, c.still, c.lessAtAppend = s.Unmoved, s.Still, s.AtAppend
 	c.restoreLast(s.Last)
+	c.marked = slices.Clone(s.Marked)
 	if s.Digest != "" {
 		c.sealed = s
 	}

@@ -15,6 +15,8 @@ const (
 	Points
 	// Blocks: multiples of [Geometry.Block] tokens from [Geometry.Min] on (vLLM, hosted providers).
 	Blocks
+	// Marked: only whole prefixes that a request marked (hosted providers with cache breakpoints), or where [Geometry.Marks] is 0 those that were a prompt.
+	Marked
 )
 
 // String returns the kind's name.
@@ -28,6 +30,8 @@ func (k Kind) String() string {
 		return "points"
 	case Blocks:
 		return "blocks"
+	case Marked:
+		return "marked"
 	}
 	return fmt.Sprintf("Kind(%d)", int(k))
 }
@@ -37,13 +41,16 @@ func (k Kind) String() string {
 type Geometry struct {
 	// Kind says which of the fields below apply.
 	Kind Kind
-	// Points are the known rewind points in ascending order, in tokens reusable. Only with [Points].
+	// Points are the known rewind points in ascending order, in tokens reusable. Only with [Points] and [Marked].
 	Points []int
 	// Tail is the position from which on every token is a rewind point too, because the attention window before it is still held;
 	// 0 for none. Only with [Points].
 	Tail int
-	// Block is the distance of rewind points in tokens, Min the first of them. Only with [Blocks].
+	// Block is the distance of rewind points in tokens; only with [Blocks]. Min is the shortest prefix in tokens that is cached; only with [Blocks] and
+	// [Marked].
 	Block, Min int
+	// Marks is how many positions a request may mark; 0 is a server that takes the end of each prompt for marked. Only with [Marked].
+	Marks int
 	// Shift says that the server can move kept tokens behind a deleted run instead of recomputing them (llama.cpp's n_cache_reuse).
 	Shift bool
 	// MinChunk is the shortest kept run in tokens that such a move may use; 0 where Shift is false.

@@ -78,6 +78,8 @@ func (p Plan) words(k Kind) string {
 		point = "checkpoint"
 	case Blocks:
 		point = "block border"
+	case Marked:
+		point = "marked position"
 	}
 	paid := fmt.Sprintf("%d of %d tokens prefilled", p.Prefilled, p.Total)
 	switch {
@@ -101,7 +103,7 @@ func (g Geometry) Rewind(pos int) int {
 	switch g.Kind {
 	case Unknown, AnyToken:
 		return pos
-	case Points:
+	case Points, Marked:
 		if g.Tail > 0 && pos >= g.Tail {
 			return pos
 		}

@@ -43,6 +43,11 @@ type cacheJSON struct {
 	Cause      string               `json:"cause,omitempty"`
 	Reason     string               `json:"reason,omitempty"`
 	Shifted    bool                 `json:"shifted"`
+	Trend      boundary.Trend       `json:"trend,omitempty"`
+	Written    *int                 `json:"written,omitempty"`
+	Provider   string               `json:"provider,omitempty"`
+	Model      string               `json:"model,omitempty"`
+	Estimated  bool                 `json:"estimated,omitempty"`
 }
 
 var (
@@ -58,7 +63,7 @@ func (r Receipt) MarshalJSON() ([]byte, error) {
 		New: r.New, Messages: r.Messages, EscapedMarks: r.EscapedMarks, Parts: r.Parts, Tokenizer: r.Tokenizer, Backend: r.Backend, Floor: r.Floor, Notes: r.Notes,
 		Cache: cacheJSON{
 			Status: c.Status, Boundary: c.Boundary, Checkpoint: c.Checkpoint, Snap: c.Snap, Predicted: c.Predicted,
-			Cause: c.Cause, Reason: c.Reason, Shifted: c.Shifted,
+			Cause: c.Cause, Reason: c.Reason, Shifted: c.Shifted, Trend: c.Trend, Written: c.Written, Provider: c.Provider, Model: c.Model, Estimated: c.Estimated,
 		},
 	}
 	if out.Parts == nil {
@@ -91,7 +96,7 @@ func (r *Receipt) UnmarshalJSON(data []byte) error {
 		New: in.New, Messages: in.Messages, EscapedMarks: in.EscapedMarks, Parts: in.Parts, Tokenizer: in.Tokenizer, Backend: in.Backend, Floor: in.Floor, Notes: in.Notes,
 		Cache: Cache{
 			Status: c.Status, Boundary: c.Boundary, Checkpoint: c.Checkpoint, Snap: c.Snap, Predicted: c.Predicted,
-			Cause: c.Cause, Reason: c.Reason, Shifted: c.Shifted,
+			Cause: c.Cause, Reason: c.Reason, Shifted: c.Shifted, Trend: c.Trend, Written: c.Written, Provider: c.Provider, Model: c.Model, Estimated: c.Estimated,
 		},
 	}
 	if len(out.Parts) == 0 {
@@ -111,6 +116,9 @@ func (r *Receipt) UnmarshalJSON(data []byte) error {
 		if *c.Reused < 0 || *c.Prefilled < 0 {
 			return fmt.Errorf("receipt: %d tokens reused and %d prefilled", *c.Reused, *c.Prefilled)
 		}
+	}
+	if c.Written != nil && *c.Written < 0 {
+		return fmt.Errorf("receipt: %d tokens written to a cache", *c.Written)
 	}
 	if c.Prompt != nil && *c.Prompt > 0 {
 		out.Cache.Prompt = *c.Prompt

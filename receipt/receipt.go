@@ -125,6 +125,14 @@ type Cache struct {
 	Millis float64
 	// Shifted says that the request asked the server to move kept tokens instead of computing them again (approximate).
 	Shifted bool
+	// Trend is what the cached count means beside that of the prompt before.
+	Trend boundary.Trend
+	// Written is how many tokens the provider wrote to its cache; nil is "not reported", which is not 0.
+	Written *int
+	// Provider and Model name who answered, "" is unknown.
+	Provider, Model string
+	// Estimated says that Predicted and the receipt's sizes are counted by another tokenizer than the provider's.
+	Estimated bool
 }
 
 // Receipt holds the numbers of one turn.

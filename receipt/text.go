@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"sakur4/boundary"
 )
 
 const notReported = "not reported"
@@ -74,7 +76,11 @@ func (r Receipt) cacheText(b *strings.Builder) {
 		state += ", kept tokens moved by the server (approximate)"
 	}
 	row(b, "cache", state)
-	row(b, "predicted", fmt.Sprintf("%d reused, %d prefilled", c.Predicted, max(r.Used-c.Predicted, 0)))
+	predicted := fmt.Sprintf("%d reused, %d prefilled", c.Predicted, max(r.Used-c.Predicted, 0))
+	if c.Estimated {
+		predicted += ", estimated"
+	}
+	row(b, "predicted", predicted)
 	if c.Measured {
 		row(b, "measured", fmt.Sprintf("%d reused, %d prefilled", c.Reused, c.Prefilled))
 	} else {
@@ -89,6 +95,15 @@ func (r Receipt) cacheText(b *strings.Builder) {
 		row(b, "prompt time", millis(c.Millis))
 	} else {
 		row(b, "prompt time", notReported)
+	}
+	if c.Written != nil {
+		row(b, "cache writes", count(*c.Written, "token"))
+	}
+	if c.Trend != boundary.TrendNotReported {
+		row(b, "trend", c.Trend.String())
+	}
+	if by := strings.TrimSpace(oneLine(c.Provider) + " " + oneLine(c.Model)); by != "" {
+		row(b, "answered by", by)
 	}
 	if c.Cause != "" {
 		row(b, "cause", oneLine(c.Cause))

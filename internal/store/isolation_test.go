@@ -53,6 +53,8 @@ func everything(r *store.Reader, project, other string) (map[string]any, error) 
 	keep("Receipt", receipt, err)
 	receipt, err = r.LastReceipt(project, "s")
 	keep("LastReceipt", receipt, err)
+	receipt, err = r.ReceiptBefore(project, "s", 1)
+	keep("ReceiptBefore", receipt, err)
 	receipts, err := drain(r.Receipts(project, "s"))
 	keep("Receipts", receipts, err)
 	evictions, err := drain(r.Evictions(project, "s"))
@@ -236,7 +238,7 @@ func TestEveryMethodIsAsked(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{"Projects": true, "VectorTop": true} // of every project on purpose
 	for _, name := range []string{"Episode", "SessionEpisodes", "Episodes", "LastSeq", "Sessions", "Pins", "Notes", "RenderState", "Decisions", "Receipt",
-		"LastReceipt", "Receipts", "Evictions", "Checkpoints", "Fact", "Facts", "FactVersions", "Edges", "InDegree", "Marks", "SearchEpisodes", "SearchFacts",
+		"LastReceipt", "ReceiptBefore", "Receipts", "Evictions", "Checkpoints", "Fact", "Facts", "FactVersions", "Edges", "InDegree", "Marks", "SearchEpisodes", "SearchFacts",
 		"Fold", "Folds", "Snapshots", "SnapshotPrompt", "Counts", "Entry", "Entries", "Freshness", "SearchEntries",
 		"File", "Files", "FileIndex", "Index", "SymbolKeys", "SymbolsByKey",
 		"VectorModel", "VectorBatch", "VectorsWaiting", "Vectors", "SearchVectors"} {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"strconv"
 	"strings"
 	"time"
 
@@ -70,6 +71,16 @@ FROM receipt
 WHERE `+receiptsOf+`
 ORDER BY turn DESC, created DESC, window_id DESC
 LIMIT 1`, []any{project, session}, scanReceipt)
+}
+
+// ReceiptBefore returns the receipt of the session's newest window before a turn. It fails with [ErrNotFound] when there is none.
+func (r *Reader) ReceiptBefore(project, session string, turn int) (ReceiptRow, error) {
+	return one(r, "receipt before turn "+strconv.Itoa(turn), `
+SELECT `+receiptColumns+`
+FROM receipt
+WHERE `+receiptsOf+` AND turn < ?
+ORDER BY turn DESC, created DESC, window_id DESC
+LIMIT 1`, []any{project, session, turn}, scanReceipt)
 }
 
 // Receipts streams the session's receipts by turn.
