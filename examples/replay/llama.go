@@ -47,6 +47,10 @@ func openLlama(ctx context.Context, cfg config) (*llama, error) {
 	if p.Window > 0 && p.Window < cfg.window {
 		return nil, fmt.Errorf("the server's context of %d tokens is smaller than -window %d", p.Window, cfg.window)
 	}
+	if p.Geometry.Kind == boundary.Unknown {
+		// Its model file cannot be read. Moving is asked for by the prompts of one policy alone, and only where the engine believes in it.
+		p.Geometry.Shift, p.Geometry.MinChunk = true, 1
+	}
 	l.pieces = map[string][]int32{}
 	for _, c := range p.Template.ControlTexts {
 		if strings.HasPrefix(p.Template.UserHeader, c) && len(c) > len(l.mark) {
