@@ -10,7 +10,6 @@ import (
 
 	"sakur4"
 	"sakur4/evict"
-	"sakur4/internal/llamatest"
 	"sakur4/receipt"
 )
 
@@ -244,51 +243,6 @@ func TestFoldKeepsTheUser(t *testing.T) {
 			t.Errorf("fold %s is open: %v", fold.ID, err)
 		}
 	}
-}
-
-// TestLiveFold: after Unfold a real server reuses everything up to where the fold was opened.
-func TestLiveFold(t *testing.T) {
-	srv := llamatest.Start(t, llamatest.Options{Context: 16384})
-	d := newDrive(t, srv, nil, 16384)
-	ctx := t.Context()
-	d.commit(sakur4.Turn{Role: sakur4.RoleUser, Content: "Find the slow query."})
-	d.turn()
-	d.work(3)
-	call := func(name string, run func() string) {
-		d.calls++
-		id := fmt.Sprintf("fold_%d", d.calls)
-		d.commit(sakur4.Turn{Role: sakur4.RoleAssistant, ToolCalls: []sakur4.ToolCall{{ID: id, Name: name, Arguments: "{}"}}})
-		d.commit(sakur4.Turn{Role: sakur4.RoleTool, ToolCallID: id, Content: run()})
-	}
-	var id sakur4.FoldID
-	call("memory_fold", func() string {
-		fold, err := d.s.Fold(ctx, "look at the logs", "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		id = fold
-		return "opened"
-	})
-	d.turn()
-	opening := d.windows[len(d.windows)-1].Used
-	d.work(6)
-	call("memory_unfold", func() string {
-		if err := d.s.Unfold(ctx, id, "found it"); err != nil {
-			t.Fatal(err)
-		}
-		return "closed"
-	})
-	d.prev = nil // the one other break
-	d.turn()
-	r := d.windows[len(d.windows)-1]
-	// The summary follows the opening call's result, whose end marks and the header of the reply stood behind it.
-	if diff := opening - r.Cache.Reused; diff < 0 || diff > 40 {
-		t.Errorf("%d tokens reused, the fold was opened at %d\n%s", r.Cache.Reused, opening, r)
-	}
-	if r.Cache.Reused != r.Cache.Predicted {
-		t.Errorf("%d reused, %d predicted", r.Cache.Reused, r.Cache.Predicted)
-	}
-	d.work(2)
 }
 
 // TestFoldClosedByOneOfManyCalls: calls that are open when a fold is closed stay with their results, whatever turn they are of.
