@@ -245,8 +245,13 @@ func (s *searcher) beside(known documents, at, step int) ([]document, error) {
 	first := len(known) - len(pending)
 	if step > 0 {
 		if d.number <= s.top {
-			if err := s.ask(&docs, d, `SELECT doc, asks FROM episode_doc WHERE session_num = ? AND doc > ? ORDER BY doc LIMIT ?`); err != nil {
+			list, err := s.reader.store.sessionDocs.list(s, d.session)
+			if err != nil {
 				return nil, err
+			}
+			next := from(list, d.number+1)
+			for _, n := range list[next:min(next+len(contextWeights), len(list))] {
+				docs = append(docs, document{number: n.number, session: d.session, asks: n.asks})
 			}
 		}
 		for j := max(0, at+1-first); j < len(pending) && len(docs) < len(contextWeights); j++ {
@@ -264,13 +269,12 @@ func (s *searcher) beside(known documents, at, step int) ([]document, error) {
 	if len(docs) == len(contextWeights) {
 		return docs, nil
 	}
-	err := s.ask(&docs, d, `SELECT doc, asks FROM episode_doc WHERE session_num = ? AND doc < ? ORDER BY doc DESC LIMIT ?`)
-	return docs, err
-}
-
-func (s *searcher) ask(docs *[]document, d document, sql string) error {
-	return s.conn.each(sql, []any{d.session, d.number, len(contextWeights) - len(*docs)}, func(row *sqlite3.Stmt) error {
-		*docs = append(*docs, document{number: row.ColumnInt64(0), session: d.session, asks: row.ColumnInt64(1) != 0})
-		return nil
-	})
+	list, err := s.reader.store.sessionDocs.list(s, d.session)
+	if err != nil {
+		return nil, err
+	}
+	for before := from(list, d.number) - 1; before >= 0 && len(docs) < len(contextWeights); before-- {
+		docs = append(docs, document{number: list[before].number, session: d.session, asks: list[before].asks})
+	}
+	return docs, nil
 }

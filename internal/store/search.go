@@ -106,8 +106,9 @@ type searcher struct {
 	// of facts that it holds no longer rightly.
 	pending  []document
 	replaced map[int64]bool
-	lists    []*list // what is read of the index, the rarest term first
-	from     int64   // documents up to this one are not looked at; 0 unless every term is very common
+	lists    []*list                // what is read of the index, the rarest term first
+	sessions map[int64][]sessionDoc // the documents of sessions that were asked for
+	from     int64                  // documents up to this one are not looked at; 0 unless every term is very common
 }
 
 func (s *searcher) run(terms []string) ([]Scored, error) {

@@ -39,6 +39,7 @@ type Store struct {
 	active  int
 	closed  bool
 
+	sessionDocs sessionDocs
 	vectorMu    sync.Mutex // guards vectorCache
 	vectorCache *vectorCache
 
