@@ -138,7 +138,8 @@ func (tx *Tx) putFact(project string, row *symbolic.Row, at time.Time) (num int6
 	return tx.renewFact(what, row, at)
 }
 
-// insertFact inserts a fact and reports true, or false where its key is there. A key that was there before goes on counting its versions.
+// insertFact inserts a fact and reports true, or false where its key is there. A file's key that was there before goes on counting its versions; a result's
+// fact never leaves.
 func (tx *Tx) insertFact(what string, row *symbolic.Row, at time.Time) (bool, error) {
 	revision, err := tx.nextRevision(what)
 	if err != nil {
@@ -146,7 +147,8 @@ func (tx *Tx) insertFact(what string, row *symbolic.Row, at time.Time) (bool, er
 	}
 	n, err := tx.exec(what, `
 INSERT INTO symbolic_fact (`+factColumns+`, revision)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, 1 + (SELECT coalesce(max(version), 0) FROM symbolic_fact_version WHERE fact_id = ?1), ?13)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12,
+  CASE ?9 WHEN '' THEN 1 + (SELECT coalesce(max(version), 0) FROM symbolic_fact_version WHERE fact_id = ?1) ELSE 1 END, ?13)
 ON CONFLICT (project_id, qualified_name, kind, file_path) DO NOTHING`,
 		row.FactID, row.Project, row.QualifiedName, row.Kind, row.FilePath, row.Source, blob(row.Value), row.ASTHash,
 		row.Episode, row.Offset, row.Line, at, revision)
