@@ -80,7 +80,7 @@ func (l *looker) entry(en semantic.Entry) (sight, error) {
 		s.freshness = semantic.Assess(en, s.now)
 		return s, nil
 	}
-	row, err := l.r.Fact(l.project, en.AnchorID)
+	row, err := l.anchor(en.AnchorID)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		s.now.Checked = true
@@ -93,6 +93,15 @@ func (l *looker) entry(en semantic.Entry) (sight, error) {
 	}
 	s.freshness = semantic.Assess(en, s.now)
 	return s, nil
+}
+
+// anchor returns the fact that an entry is about: the one of the ledger, or where it left that with its file, what it was last.
+func (l *looker) anchor(id string) (symbolic.Row, error) {
+	row, err := l.r.Fact(l.project, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return l.r.GoneFact(l.project, id)
+	}
+	return row, err
 }
 
 // fact says what a fact's source has at its place now: the row itself where a tool said it, else the file as it is at this moment.
@@ -221,6 +230,9 @@ func (l *looker) parse(f *seenFile, path string, src symbolic.FactSource) *parse
 	}
 	p := &parsedFile{}
 	f.parsed[src.String()] = p
+	if name, ok := l.root.Name(path); ok {
+		path = name // a fact of the file is filed under its name below the root, however a tool was given it
+	}
 	ev, err := episode.FromFile(l.project, path, []byte(f.content))
 	if err != nil {
 		p.err = err
@@ -281,7 +293,7 @@ func (l *looker) entryHit(h *Hit, q Query) (bool, error) {
 		return false, err
 	}
 	if q.FilePath != "" && en.AnchorType == episode.FactAnchor {
-		row, err := l.r.Fact(l.project, en.AnchorID)
+		row, err := l.anchor(en.AnchorID)
 		if err == nil && row.FilePath != q.FilePath {
 			return false, nil
 		}

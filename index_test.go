@@ -187,15 +187,11 @@ func TestBranchSwitch(t *testing.T) {
 		"What Both does.": "stale: anchor " + string(ids["Both"]) + " changed since this summary was written — summary is not authoritative"}
 	for round := range 2 {
 		for _, c := range []struct {
-			branch       string
-			before, want map[string]string
-		}{
-			{"feature", away, away},
-			// What left the ledger comes back with the next Index.
-			{"main", map[string]string{"What A does.": gone, "What Only does.": gone}, map[string]string{}},
-		} {
+			branch string
+			want   map[string]string
+		}{{"feature", away}, {"main", map[string]string{}}} {
 			change(c.branch)
-			if diff := cmp.Diff(c.before, states()); diff != "" {
+			if diff := cmp.Diff(c.want, states()); diff != "" {
 				t.Errorf("round %d, %s before Index (-want +got):\n%s", round, c.branch, diff)
 			}
 			w.index(sakur4.IndexOptions{})
@@ -389,5 +385,53 @@ func TestHostileNames(t *testing.T) {
 		if _, err := w.eng.Symbol(t.Context(), q); !errors.As(err, &missing) {
 			t.Errorf("Symbol(%.20q) = %v, want a SymbolError", q, err)
 		}
+	}
+}
+
+// TestMentionsOfIndexedFiles: who names a file means the result in which it was read, also where the file is indexed; who names a symbol means the symbol.
+func TestMentionsOfIndexedFiles(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t, nil)
+	w.write("a/pool.go", groupSource)
+	w.index(sakur4.IndexOptions{})
+	first := w.commit(sakur4.Turn{Role: sakur4.RoleUser, Content: "What does `a/pool.go` do?"})
+	read := w.open("a/pool.go")
+	w.symbols(read)
+	w.say("It holds `a/pool.go`.")
+	hits := w.recall("What does")
+	if len(hits) == 0 || hits[0].ID != string(first.Episode) {
+		t.Fatalf("Recall() = %+v, want the question first", hits)
+	}
+	found := false
+	for _, h := range w.recall("holds") {
+		found = found || h.ID == string(read.Episode)
+	}
+	if !found {
+		t.Error("the read of a/pool.go is no neighbour of the turn that names it")
+	}
+}
+
+// TestDreamOfASymbolThatLeft: a symbol leaves the ledger with its file and comes back changed before the next Index.
+func TestDreamOfASymbolThatLeft(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t, nil)
+	w.write("pool.go", groupSource)
+	w.index(sakur4.IndexOptions{})
+	id := w.interpret(sakur4.FactAnchor(w.lookup("Group.Run").ID), "Run waits for the quokka.")
+	w.remove("pool.go")
+	w.index(sakur4.IndexOptions{})
+	w.write("pool.go", strings.Replace(groupSource, "{ return g.start(f) }", "{ return nil }", 1))
+	r, err := w.eng.Dream(t.Context(), sakur4.DreamOptions{Force: true})
+	if err != nil || len(r.Items) != 1 || r.Items[0].Entry != id || r.Items[0].Action != sakur4.DreamSkipped {
+		t.Errorf("Dream() = %+v, %v, want the interpretation kept", r, err)
+	}
+	st, err := w.eng.Staleness(t.Context(), 0)
+	if err != nil || len(st.Items) != 1 || st.Items[0].State != "stale" || st.Items[0].Name != "Group.Run" || st.Items[0].File != "pool.go" {
+		t.Errorf("Staleness() = %+v, %v, want it stale, by name and file", st.Items, err)
+	}
+	w.remove("pool.go")
+	r, err = w.eng.Dream(t.Context(), sakur4.DreamOptions{Force: true})
+	if err != nil || len(r.Items) != 1 || r.Items[0].Action != sakur4.DreamRetired {
+		t.Errorf("Dream() = %+v, %v, want the interpretation retired", r, err)
 	}
 }

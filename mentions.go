@@ -6,6 +6,7 @@ import (
 	"sakur4/internal/consolidate"
 	"sakur4/internal/episode"
 	"sakur4/internal/store"
+	"sakur4/symbolic"
 )
 
 // maxMentions is how many names of a turn are looked up: it bounds what a commit costs.
@@ -22,15 +23,29 @@ func putMentions(tx *store.Tx, rec *episode.Record) error {
 		f := store.FactFilter{Project: rec.Project, Limit: 1}
 		if strings.ContainsAny(name, "/.") {
 			f.FilePath = name
+			f.Told = true
 		} else {
 			f.QualifiedName = name
 		}
-		for row, err := range tx.Facts(f) {
-			if err != nil {
-				return err
-			}
+		row, found, err := first(tx, f)
+		if err == nil && !found && f.Told {
+			f.Told = false // no tool has read the file, an indexing may have
+			row, found, err = first(tx, f)
+		}
+		if err != nil {
+			return err
+		}
+		if found {
 			edges = append(edges, store.EdgeRow{Project: rec.Project, From: rec.ID, To: nonEmpty(row.Episode, row.FactID), Kind: "mentions", Site: name})
 		}
 	}
 	return tx.PutEdges(edges)
+}
+
+// first returns the first fact that a filter selects.
+func first(tx *store.Tx, f store.FactFilter) (row symbolic.Row, found bool, err error) {
+	for row, err := range tx.Facts(f) {
+		return row, err == nil, err
+	}
+	return row, false, nil
 }

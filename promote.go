@@ -90,7 +90,7 @@ func (l *looker) readAgain(id string) (string, error) {
 	if err != nil {
 		return "", nil // what is no evidence had no facts
 	}
-	filter := store.FactFilter{Project: l.project, FilePath: ev.FilePath(), Limit: 1}
+	filter := store.FactFilter{Project: l.project, FilePath: ev.FilePath(), Told: true, Limit: 1}
 	if filter.FilePath == "" {
 		reading := symbolic.Read(ev, 1)
 		if len(reading.Facts) == 0 {
@@ -208,7 +208,7 @@ var errMeanwhile = errors.New("it has changed meanwhile")
 
 // again prepares a new text for a stale entry: from the episode in which its fact was read last, or from the file, whose own fact it is then about.
 func (l *looker) again(en semantic.Entry, s sight) (*promotion, error) {
-	row, err := l.r.Fact(l.project, en.AnchorID)
+	row, err := l.anchor(en.AnchorID)
 	if err != nil {
 		return nil, err
 	}

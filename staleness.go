@@ -123,7 +123,7 @@ func (l *looker) stale(en semantic.Entry, s sight) (StaleEntry, error) {
 		it.Reason += ": " + s.why
 	}
 	if strings.HasPrefix(en.AnchorID, "sym_") {
-		row, err := l.r.Fact(l.project, en.AnchorID)
+		row, err := l.anchor(en.AnchorID)
 		if err = notFoundIsNone(err); err != nil {
 			return it, err
 		}

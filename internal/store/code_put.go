@@ -25,11 +25,11 @@ func (tx *Tx) PutFile(project string, f FileIndex, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	var old oldFile
+	old, err := tx.oldFile(what, project, f.File.Path, num)
+	if err != nil {
+		return err
+	}
 	if known {
-		if old, err = tx.oldFile(what, num); err != nil {
-			return err
-		}
 		if err := tx.clearFile(what, num); err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func (tx *Tx) RemoveFile(project, path string, at time.Time) error {
 	if err != nil || !known {
 		return err
 	}
-	old, err := tx.oldFile(what, num)
+	old, err := tx.oldFile(what, project, path, num)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, project, f.Path, f.Language, f.Pac
 	return tx.conn.LastInsertRowID(), false, err
 }
 
-// oldFile is what the index held of a file.
+// oldFile is what the ledger and the index held of a file. A symbol that was read in it by another way than an indexing is among the facts as well.
 type oldFile struct {
 	facts map[int64]symbolic.Row
 	order []int64
@@ -136,18 +136,23 @@ type oldFile struct {
 // callKey names a call within a file by what does not change when text moves.
 type callKey struct{ caller, receiver, callee string }
 
-func (tx *Tx) oldFile(what string, num int64) (oldFile, error) {
+func (tx *Tx) oldFile(what, project, path string, num int64) (oldFile, error) {
 	old := oldFile{facts: map[int64]symbolic.Row{}, seen: map[callKey][]string{}}
+	callers := map[int]symbolic.Row{}
 	err := tx.each(what, `
-SELECT `+symbolColumns+`, s.num
-FROM code_symbol s
-JOIN symbolic_fact f ON f.num = s.num
-WHERE s.file_num = ?
-ORDER BY s.ord`, []any{num}, func(s *sqlite3.Stmt) error {
+SELECT f.fact_id, f.project_id, f.qualified_name, f.kind, f.file_path, f.source, f.value, f.ast_hash, f.episode_id, f.byte_offset, f.line,
+  f.first_seen, f.updated, f.version, f.num, coalesce(s.ord, -1)
+FROM symbolic_fact f INDEXED BY symbolic_fact_file
+LEFT JOIN code_symbol s ON s.num = f.num
+WHERE f.project_id = ? AND f.file_path <> '' AND f.file_path = ? AND f.episode_id = '' AND f.source GLOB 'code:*'
+ORDER BY f.num`, []any{project, path}, func(s *sqlite3.Stmt) error {
 		row, err := scanFact(s)
-		fact := s.ColumnInt64(23)
+		fact := s.ColumnInt64(14)
 		old.facts[fact] = row
 		old.order = append(old.order, fact)
+		if ord := s.ColumnInt(15); ord >= 0 {
+			callers[ord] = row
+		}
 		return err
 	})
 	if err != nil {
@@ -158,11 +163,10 @@ SELECT caller, receiver, callee, seen
 FROM code_call
 WHERE file_num = ? AND caller >= 0
 ORDER BY ord`, []any{num}, func(s *sqlite3.Stmt) error {
-		caller := s.ColumnInt(0)
-		if caller >= len(old.order) {
+		row, there := callers[s.ColumnInt(0)]
+		if !there {
 			return nil
 		}
-		row := old.facts[old.order[caller]]
 		key := callKey{row.FactID, s.ColumnText(1), s.ColumnText(2)}
 		hash := row.ASTHash
 		if seen := s.ColumnRawBlob(3); len(seen) > 0 {
@@ -228,12 +232,34 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, file, i, c.Caller, c.Callee, c.Receiver, c.Off
 	return nil
 }
 
+// settleCalls writes down the hash that calls were first seen with where it stood for the one of now: the caller is getting another without its file being read.
+func (tx *Tx) settleCalls(what string, caller *symbolic.Row) error {
+	hash, err := hex.DecodeString(caller.ASTHash)
+	if err != nil {
+		return nil // it has no calls: those of the index have hashes
+	}
+	_, err = tx.exec(what, `
+UPDATE code_call
+SET seen = ?
+WHERE length(seen) = 0
+  AND (file_num, caller) = (SELECT s.file_num, s.ord FROM code_symbol s JOIN symbolic_fact f ON f.num = s.num WHERE f.fact_id = ?)`, hash, caller.FactID)
+	return err
+}
+
 // removeFact takes the fact of a file out of the ledger, its edges to other code and its place in the full-text index with it.
 func (tx *Tx) removeFact(what string, num int64, row *symbolic.Row, at time.Time) error {
 	if err := tx.archiveFact(what, row, at); err != nil {
 		return err
 	}
 	_, err := tx.exec(what, `
+INSERT OR REPLACE INTO code_gone (fact_id, project_id, qualified_name, kind, file_path)
+SELECT fact_id, project_id, qualified_name, kind, file_path
+FROM symbolic_fact
+WHERE num = ? AND EXISTS (SELECT 1 FROM semantic_atlas WHERE anchor_id = fact_id)`, num)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(what, `
 UPDATE meta
 SET value = max(value, (SELECT revision FROM symbolic_fact WHERE num = ?))
 WHERE name = 'fact_revision'`, num)

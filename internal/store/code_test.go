@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"sakur4/internal/digest"
 	"sakur4/internal/store"
 	"sakur4/internal/storetest"
+	"sakur4/semantic"
 	"sakur4/symbolic"
 )
 
@@ -205,4 +207,60 @@ func TestOnlyAFilesSymbolLeaves(t *testing.T) {
 			t.Errorf("%s was not refused", sql)
 		}
 	}
+}
+
+// TestSeenHashOutlivesOtherWriters changes the fact of a caller without its file being read: its calls keep the hash that they were seen with.
+func TestSeenHashOutlivesOtherWriters(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t, store.Config{})
+	ensure(t, s, "p", "s")
+	f := sourceFile("p", "a.go", "f=1", "g=1")
+	putFile(t, s, "p", f)
+	changed := f.Symbols[0].Fact
+	changed.ASTHash = digest.Of("2").String()
+	write(t, s, func(tx *store.Tx) error { return tx.PutFacts("p", []symbolic.Row{changed}, time.Time{}) })
+	if diff := cmp.Diff([]string{"g 1", "init "}, seen(fileIndex(t, s, "p", "a.go"))); diff != "" {
+		t.Errorf("hashes seen (-want +got):\n%s", diff)
+	}
+	putFile(t, s, "p", sourceFile("p", "a.go", "f=2", "g=1"))
+	if diff := cmp.Diff([]string{"g 1", "init "}, seen(fileIndex(t, s, "p", "a.go"))); diff != "" {
+		t.Errorf("hashes seen after the file was read (-want +got):\n%s", diff)
+	}
+}
+
+// TestGoneFactsAreRemembered: only those that something is anchored to.
+func TestGoneFactsAreRemembered(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t, store.Config{})
+	ensure(t, s, "p", "s")
+	ensure(t, s, "q", "s")
+	f := sourceFile("p", "a.go", "f=1", "g=1")
+	putFile(t, s, "p", f)
+	anchored := f.Symbols[1].Fact.FactID
+	write(t, s, func(tx *store.Tx) error {
+		_, err := tx.PutEntry("p", "s", store.NewEntry{ID: "sem_1", AnchorType: "symbolic_fact", AnchorID: anchored, Text: "text", Origin: semantic.Interpreted})
+		return err
+	})
+	putFile(t, s, "p", sourceFile("p", "a.go", "f=1", "g=2"))
+	// A fact of the file that no indexing has written leaves with it.
+	stray := sourceFile("p", "a.go", "stray").Symbols[0].Fact
+	write(t, s, func(tx *store.Tx) error { return tx.PutFacts("p", []symbolic.Row{stray}, time.Time{}) })
+	write(t, s, func(tx *store.Tx) error { return tx.RemoveFile("p", "a.go", time.Time{}) })
+	read(t, s, func(r *store.Reader) error {
+		row, err := r.GoneFact("p", anchored)
+		if err != nil || row.QualifiedName != "T.g" || row.Version != 2 || row.ASTHash != digest.Of("2").String() {
+			t.Errorf("GoneFact() = %+v, %v, want the second value of T.g", row, err)
+		}
+		if _, err := r.GoneFact("q", anchored); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("GoneFact() of another project = %v, want ErrNotFound", err)
+		}
+		if _, err := r.GoneFact("p", f.Symbols[0].Fact.FactID); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("GoneFact() of what nothing was anchored to = %v, want ErrNotFound", err)
+		}
+		facts, err := drain(r.Facts(store.FactFilter{Project: "p"}))
+		if len(facts) != 0 {
+			t.Errorf("Facts() = %v, want none", facts)
+		}
+		return err
+	})
 }

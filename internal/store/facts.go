@@ -40,6 +40,17 @@ FROM symbolic_fact
 WHERE fact_id = ? AND project_id = ?`, []any{id, project}, scanFact)
 }
 
+// GoneFact returns the last value of a symbol that left the ledger while something was anchored to it. It fails with [ErrNotFound] when there is none.
+func (r *Reader) GoneFact(project, id string) (symbolic.Row, error) {
+	return one(r, "gone fact "+id, `
+SELECT g.fact_id, g.project_id, g.qualified_name, g.kind, g.file_path, v.source, v.value, v.ast_hash, v.episode_id, v.byte_offset, v.line,
+  v.updated, v.updated, v.version
+FROM code_gone g
+JOIN symbolic_fact_version v ON v.fact_id = g.fact_id
+WHERE g.fact_id = ? AND g.project_id = ?
+ORDER BY v.version DESC`, []any{id, project}, scanFact)
+}
+
 // FactFilter selects facts of one project. A zero field selects everything.
 type FactFilter struct {
 	// Project is required.
@@ -48,6 +59,8 @@ type FactFilter struct {
 	// NamePrefix is what the qualified name begins with, byte for byte.
 	NamePrefix              string
 	Kind, FilePath, Episode string
+	// Told selects what a tool said, not what was read in a file itself.
+	Told bool
 	// Limit bounds the number of facts; 0 is no bound.
 	Limit int
 }
@@ -67,6 +80,9 @@ func (r *Reader) Facts(f FactFilter) iter.Seq2[symbolic.Row, error] {
 	}
 	if f.Kind != "" {
 		q.where("kind = ?", f.Kind)
+	}
+	if f.Told {
+		q.where("episode_id <> ''")
 	}
 	// These two indexes are partial, and the order of the result tempts the planner to walk all of the project's names instead. A result's facts are looked up
 	// with every turn, so the index is named; the conditions that make it partial are repeated, or it could not be used.
@@ -217,6 +233,11 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 func (tx *Tx) replaceFact(what string, old, row *symbolic.Row, at time.Time) error {
 	if err := tx.archiveFact(what, old, at); err != nil {
 		return err
+	}
+	if old.Episode == "" {
+		if err := tx.settleCalls(what, old); err != nil {
+			return err
+		}
 	}
 	revision, err := tx.nextRevision(what)
 	if err != nil {

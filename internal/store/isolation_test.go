@@ -109,6 +109,8 @@ func everything(r *store.Reader, project, other string) (map[string]any, error) 
 	keep("Snapshots", snapshots, err)
 	prompt, err := r.SnapshotPrompt(project, "s", other+"_snap")
 	keep("SnapshotPrompt", prompt, err)
+	gone, err := r.GoneFact(project, symbolic.FactID(other, "T.gone", "method", other+".go"))
+	keep("GoneFact", gone, err)
 	file, err := r.File(project, other+".go")
 	keep("File", file, err)
 	files, err := drain(r.Files(project))
@@ -163,6 +165,10 @@ func occupy(t *testing.T, s *store.Store, project string, times int) {
 		do(err)
 		_, err = tx.PutEntry(project, "s", store.NewEntry{ID: id("sem", 2), AnchorType: "symbolic_fact", AnchorID: "sym_" + project + "_a", Text: "the secret is out",
 			Origin: semantic.Interpreted, Tokens: 4, Replaces: id("sem", 1)})
+		do(err)
+		do(tx.PutFile(project, sourceFile(project, project+".go", "secret", "gone"), clock()()))
+		_, err = tx.PutEntry(project, "s", store.NewEntry{ID: id("sem", 3), AnchorType: "symbolic_fact", AnchorID: symbolic.FactID(project, "T.gone", "method", project+".go"),
+			Text: "it is gone", Origin: semantic.Interpreted, Tokens: 4})
 		do(err)
 		do(tx.PutFile(project, sourceFile(project, project+".go", "secret", "other"), clock()()))
 		do(tx.OpenFold(store.FoldRow{ID: project + "_fold", Project: project, Session: "s", Goal: "secret"}))
@@ -240,7 +246,7 @@ func TestEveryMethodIsAsked(t *testing.T) {
 	for _, name := range []string{"Episode", "SessionEpisodes", "Episodes", "LastSeq", "Sessions", "Pins", "Notes", "RenderState", "Decisions", "Receipt",
 		"LastReceipt", "ReceiptBefore", "Receipts", "Evictions", "Checkpoints", "Fact", "Facts", "FactVersions", "Edges", "InDegree", "Marks", "SearchEpisodes", "SearchFacts",
 		"Fold", "Folds", "Snapshots", "SnapshotPrompt", "Counts", "Entry", "Entries", "Freshness", "SearchEntries",
-		"File", "Files", "FileIndex", "Index", "SymbolKeys", "SymbolsByKey",
+		"File", "Files", "FileIndex", "GoneFact", "Index", "SymbolKeys", "SymbolsByKey",
 		"VectorModel", "VectorBatch", "VectorsWaiting", "Vectors", "SearchVectors"} {
 		known[name] = true
 	}

@@ -67,6 +67,15 @@ CREATE TABLE code_import (
   PRIMARY KEY (file_num, ord)
 ) STRICT, WITHOUT ROWID;
 
+-- The natural keys of symbols that left the ledger while something was anchored to them: their files are looked at all the same.
+CREATE TABLE code_gone (
+  fact_id        TEXT NOT NULL PRIMARY KEY CHECK (fact_id <> ''),
+  project_id     TEXT NOT NULL REFERENCES project (project_id),
+  qualified_name TEXT NOT NULL,
+  kind           TEXT NOT NULL,
+  file_path      TEXT NOT NULL CHECK (file_path <> '')
+) STRICT, WITHOUT ROWID;
+
 -- A revision is never given twice, also where the fact that had the highest is gone.
 INSERT INTO meta (name, value) VALUES ('fact_revision', 0);
 
