@@ -39,6 +39,12 @@
 // [Engine.Dream] while the server is idle), which name a fact or an episode as their anchor. A fact cannot be made of words, and an interpretation never
 // becomes one. [Preamble] tells a model when to use which.
 //
+// # Source code
+//
+// [Engine.Index] makes a fact of every symbol of the project. [Engine.Symbol] returns one as its file has it at that moment, [Engine.Impact] what may notice a
+// change of it, each dependent with its signature of now and whether it was edited since it was first seen, and [Engine.RepoMap] a map of what matters most that fits
+// a budget of tokens.
+//
 // # Caveats
 //
 // A fact proves that these bytes came back from this tool or file. It does not prove that they are true: a tool may lie, and a file may be wrong.

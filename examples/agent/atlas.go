@@ -100,16 +100,16 @@ func (a *agent) runDream(ctx context.Context) error {
 // so that neither the file nor the session is touched.
 func (a *agent) catchStale(ctx context.Context, sources []source) error {
 	name, content := a.copied(ctx, sources)
-	caught, err := stale(ctx, name, content)
+	text, current, err := stale(ctx, name, content)
 	if err != nil {
 		return err
 	}
-	if !caught {
+	if current == "" {
 		a.check.breaks(staleCaught, "a summary of %s looked fresh after its source had changed", name)
 		return nil
 	}
 	a.sum.StaleCaught++
-	a.sum.StaleSource = name
+	a.sum.StaleSource, a.sum.StaleText, a.sum.StaleCurrent = name, text, current
 	return nil
 }
 
@@ -189,12 +189,15 @@ func (t *staleTrial) read(ctx context.Context, name, content string) (symbolic.R
 	}
 	rows := c.Facts
 	if strings.HasSuffix(name, ".go") {
-		facts, err := t.eng.Extract(ctx, c.Episode, symbolic.CodeSymbols("go"))
-		if err != nil {
+		// The symbol that the index has of the file, and not what the tool returned.
+		if _, err := t.eng.Index(ctx, sakur4.IndexOptions{}); err != nil {
 			return symbolic.Row{}, err
 		}
-		for _, f := range facts {
-			rows = append(rows, f.Row())
+		for row, err := range t.eng.Facts(ctx, sakur4.FactFilter{FilePath: name, Kind: "function"}) {
+			if err != nil {
+				return symbolic.Row{}, err
+			}
+			rows = append(rows, row)
 		}
 	}
 	for _, row := range rows {
@@ -235,41 +238,44 @@ func changed(name, content string, row symbolic.Row) string {
 	return ""
 }
 
-// stale interprets a fact of the copy, changes the copy and asks the memory. It reports whether the summary came back as stale with the value of now, and
-// the value was used.
-func stale(ctx context.Context, name, content string) (caught bool, err error) {
+// stale interprets a fact of the copy, changes the copy and asks the memory. It returns what the summary said and the value of now with which it came back, "" where
+// it looked fresh. What is said afterwards is that value, and what the index has of a function is the same.
+func stale(ctx context.Context, name, content string) (text, current string, err error) {
 	t, err := newStaleTrial(ctx)
 	if err != nil {
-		return false, err
+		return "", "", err
 	}
 	defer func() { err = errors.Join(err, t.close()) }()
 	base := filepath.Base(name)
 	row, err := t.read(ctx, base, content)
 	if err != nil {
-		return false, err
+		return "", "", err
 	}
 	const summary = "Callers rely on this staying as it is."
 	en, err := t.ses.Interpret(ctx, sakur4.FactAnchor(sakur4.FactID(row.FactID)), summary)
 	if err != nil {
-		return false, err
+		return "", "", err
 	}
 	if err := os.WriteFile(filepath.Join(t.dir, base), []byte(changed(base, content, row)), 0o600); err != nil {
-		return false, err
+		return "", "", err
 	}
 	hits, err := t.eng.Recall(ctx, sakur4.Query{Text: summary})
 	if err != nil {
-		return false, err
+		return "", "", err
 	}
 	for _, h := range hits.Items {
-		if h.ID != en.ID {
+		if h.ID != en.ID || !h.Stale || h.Current == row.Value {
 			continue
 		}
-		if !h.Stale || h.Current == "" || h.Current == row.Value {
-			return false, nil
+		if row.Kind == "function" {
+			s, err := t.eng.Symbol(ctx, base+":"+row.QualifiedName)
+			if err != nil || s.Signature != h.Current {
+				return "", "", err
+			}
 		}
 		// What is said from here on is the value of now.
 		_, err := t.ses.Commit(ctx, sakur4.Turn{Role: sakur4.RoleAssistant, Content: base + " says now: " + h.Current})
-		return err == nil, err
+		return h.Text, h.Current, err
 	}
-	return false, nil
+	return "", "", nil
 }

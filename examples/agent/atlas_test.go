@@ -14,12 +14,12 @@ import (
 func TestStaleCaught(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name, file, content, want string
+		name, file, content, want, current string
 	}{
-		{"go", "pool.go", "package pool\n\n// Pool starts.\nfunc Pool(n int) int { return n }\n", "pool.go"},
-		{"json", "limits.json", `{"name": "x", "retries": 3}`, "limits.json"},
-		{"neither", "notes.txt", "nothing but words\n", "sample.json"},
-		{"go that does not parse", "broken.go", "not go at all\n", "sample.json"},
+		{"go", "pool.go", "package pool\n\n// Pool starts.\nfunc Pool(n int) int { return n }\n", "pool.go", "func Pool(changed int, n int) int"},
+		{"json", "limits.json", `{"name": "x", "retries": 3}`, "limits.json", "4711"},
+		{"neither", "notes.txt", "nothing but words\n", "sample.json", "4711"},
+		{"go that does not parse", "broken.go", "not go at all\n", "sample.json", "4711"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -29,8 +29,8 @@ func TestStaleCaught(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, sum := jsonRun(t, "-root", root, "-turns", "3")
-			if sum.StaleCaught != 1 || sum.StaleSource != c.want {
-				t.Errorf("stale_caught = %d of %q, want 1 of %q", sum.StaleCaught, sum.StaleSource, c.want)
+			if sum.StaleCaught != 1 || sum.StaleSource != c.want || sum.StaleCurrent != c.current {
+				t.Errorf("stale_caught = %d of %q, now %q; want 1 of %q, now %q", sum.StaleCaught, sum.StaleSource, sum.StaleCurrent, c.want, c.current)
 			}
 			if b, err := os.ReadFile(path); err != nil || string(b) != c.content {
 				t.Errorf("%s holds %q after the run, %v", c.file, b, err)
@@ -101,7 +101,7 @@ func TestPreambleNamesTheTools(t *testing.T) {
 		known[tool.name] = true
 	}
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') }) {
-		if (strings.HasPrefix(word, "memory_") || strings.HasPrefix(word, "context_") || strings.HasPrefix(word, "sakur4_")) && !known[word] {
+		if (strings.HasPrefix(word, "memory_") || strings.HasPrefix(word, "context_") || strings.HasPrefix(word, "code_") || strings.HasPrefix(word, "sakur4_")) && !known[word] {
 			t.Errorf("Preamble() names %s, which is no tool of the agent", word)
 		}
 	}

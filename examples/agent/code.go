@@ -97,14 +97,7 @@ func (a *agent) codeQuerySymbol(ctx context.Context, args json.RawMessage) (stri
 	if err := decode(args, &in); err != nil {
 		return "", err
 	}
-	s, err := a.eng.Symbol(ctx, in.Name)
-	var none *sakur4.SymbolError
-	if errors.As(err, &none) && none.NothingIndexed {
-		if _, err := a.eng.Index(ctx, sakur4.IndexOptions{}); err != nil {
-			return "", err
-		}
-		s, err = a.eng.Symbol(ctx, in.Name)
-	}
+	s, err := indexedFirst(ctx, a, func() (sakur4.Symbol, error) { return a.eng.Symbol(ctx, in.Name) })
 	if err != nil {
 		return "", err
 	}

@@ -29,6 +29,8 @@ func command(name string) func(context.Context, config, streams) error {
 		"dream":     reading((*agent).runDream),
 		"index":     runIndex,
 		"symbol":    reading((*agent).showSymbol),
+		"impact":    reading((*agent).showImpact),
+		"map":       reading((*agent).showMap),
 	}[name]
 }
 

@@ -34,9 +34,9 @@ type config struct {
 	window, turns, slot, maxTokens                  int
 	seed                                            uint64
 	json, allowExec, kvShift, all, force, summarize bool
-	limit                                           int
-	exclude                                         []string
-	generated                                       bool
+	limit, depth, budget                            int
+	exclude, focus                                  []string
+	generated, goTypes, names                       bool
 	rule                                            boundary.CheckpointRule
 	fields                                          json.RawMessage
 	words                                           string // what follows the flags
@@ -87,6 +87,19 @@ func parseFlags(command string, args []string, errs io.Writer) (config, error) {
 			return nil
 		})
 	}
+	if command == "impact" {
+		f.IntVar(&c.depth, "depth", 0, "how many `steps` to walk (default 2)")
+		f.IntVar(&c.limit, "limit", 0, "most `dependents` to list (default 200)")
+		f.BoolVar(&c.goTypes, "go-types", false, "ask the type checker of Go, which takes seconds")
+	}
+	if command == "map" {
+		f.IntVar(&c.budget, "budget", 0, "most `tokens` of the map (default 1024)")
+		f.BoolVar(&c.names, "names", false, "names only, as symbol and impact understand them")
+		f.Func("focus", "`path` of a file or folder, or name of a symbol, that the work is about; may be repeated", func(s string) error {
+			c.focus = append(c.focus, s)
+			return nil
+		})
+	}
 	if err := f.Parse(args); err != nil {
 		return c, err
 	}
@@ -102,7 +115,7 @@ func (c *config) validate(command string) error {
 	if c.policy != "" && c.policy != policyScripted && c.policy != policyModel {
 		bad("-policy %q is neither %s nor %s", c.policy, policyScripted, policyModel)
 	}
-	if c.limit < 0 || c.window < 0 || c.turns < 0 || c.maxTokens < 0 || c.rule.Spacing < 0 || c.rule.Max < 0 || c.rule.Ubatch < 0 {
+	if c.limit < 0 || c.depth < 0 || c.budget < 0 || c.window < 0 || c.turns < 0 || c.maxTokens < 0 || c.rule.Spacing < 0 || c.rule.Max < 0 || c.rule.Ubatch < 0 {
 		bad("counts must not be negative")
 	}
 	if len(c.fields) > 0 {
@@ -110,7 +123,7 @@ func (c *config) validate(command string) error {
 			bad("-fields: %w", err)
 		}
 	}
-	switch asked := map[string]string{"recall": "the words to look for", "symbol": "the name of a symbol"}[command]; {
+	switch asked := map[string]string{"recall": "the words to look for", "symbol": "the name of a symbol", "impact": "the name of a symbol"}[command]; {
 	case asked != "" && c.words == "":
 		bad("%s needs %s", command, asked)
 	case asked == "" && c.words != "":

@@ -9,6 +9,7 @@
 //	agent doctor                     says what works, and what to do about what does not
 //	agent status|verify|receipt|plan|episodes|sessions|pins|evictions|folds|staleness|recall WORDS   looks into a store, given with -db
 //	agent index                      reads the source code below the root into a store; symbol NAME looks a declaration up
+//	agent impact NAME                says what may notice a change of it; map -budget N shows what matters most
 //	agent dream                      writes interpretations into a store while its server is idle
 //
 // The script needs no intelligent model: it ignores the words of a reply, and drives a real server as well as the simulator. While it runs the

@@ -36,9 +36,12 @@ type summary struct {
 	// Folds is how many folds were closed, FoldReuse the least share of a prompt at a fold's opening that the server reused after it was closed.
 	Folds     int     `json:"folds"`
 	FoldReuse float64 `json:"fold_reuse"`
-	// StaleCaught counts the outdated summaries that were caught and whose current value was used, on a copy of a file; StaleSource is that file.
-	StaleCaught int    `json:"stale_caught"`
-	StaleSource string `json:"stale_source,omitempty"`
+	// StaleCaught counts the outdated summaries that were caught and whose current value was used, on a copy of a file; StaleSource is that file,
+	// StaleText what the summary said, and StaleCurrent what its source says now: of a function, its signature.
+	StaleCaught  int    `json:"stale_caught"`
+	StaleSource  string `json:"stale_source,omitempty"`
+	StaleText    string `json:"stale_text,omitempty"`
+	StaleCurrent string `json:"stale_current,omitempty"`
 	// MaxShare is the largest prompt ÷ the window, DriftMax the largest difference between the server's count and ours.
 	MaxShare float64 `json:"max_window_share"`
 	DriftMax int     `json:"count_drift_max"`
@@ -211,7 +214,7 @@ func (a *agent) summarize(ctx context.Context) (held bool, err error) {
 		fmt.Fprintf(&b, "  %d folds were opened and closed; after each at least %.1f %% of the prompt before its opening was reused\n", s.Folds, s.FoldReuse*100)
 	}
 	if s.StaleCaught > 0 {
-		fmt.Fprintf(&b, "  a summary of %s was caught when a copy of it changed, and the current value used in its place\n", s.StaleSource)
+		fmt.Fprintf(&b, "  a summary of %s was caught when a copy of it changed, and the current value used in its place:\n    [STALE] %q\n    now: %q\n", s.StaleSource, s.StaleText, s.StaleCurrent)
 	}
 	fmt.Fprintf(&b, "proven in this run:\n")
 	for _, p := range promises {

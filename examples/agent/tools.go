@@ -45,6 +45,12 @@ func (a *agent) toolset() []tool {
 			a.memoryStaleness},
 		{"code_query_symbol", "Return a function, type or other declaration of the code by its name, as its file has it at this moment: signature, place, text, and the id (sym_…) to anchor " +
 			"an interpretation to. A longer name such as package.Type.Method tells symbols of one name apart.", `{"name":{"type":"string"}}`, `["name"]`, a.codeQuerySymbol},
+		{"code_impact_of_change", "Before you change a declaration: list what calls, implements or names it, and what calls that, with their signatures of now. What is marked STALE was edited " +
+			"since it was first seen to use it. exact asks the type checker of Go, which takes seconds.",
+			`{"name":{"type":"string"},"depth":{"type":"integer","description":"steps, 2 by default"},"exact":{"type":"boolean"}}`, `["name"]`, a.codeImpact},
+		{"code_get_repo_map", "Show the declarations that matter most in the code, the first ones those that most of it refers to.",
+			`{"budget":{"type":"integer","description":"tokens"},"focus":{"type":"array","items":{"type":"string"},"description":"paths and names that the work is about"},` +
+				`"names_only":{"type":"boolean"}}`, `[]`, a.codeMap},
 		{"context_receipt", "Say where the tokens of the last prompt went.", `{}`, `[]`, a.contextReceipt},
 		{"context_plan_eviction", "Say what a compaction would take out of the prompt now. Changes nothing.", `{}`, `[]`, a.contextPlan},
 		{"sakur4_status", "Count what is stored.", `{}`, `[]`, a.status},

@@ -17,7 +17,7 @@ const (
 	// spread is the share of the teleport that stays with the whole project where there is a focus, so that what is far from it keeps an order.
 	spread = 0.1
 	// The weights of references beside that of a call, which is its confidence.
-	baseWeight, memberWeight, signatureWeight = 1.0, 0.5, 0.3
+	baseWeight, memberWeight, signatureWeight = 1.0, 0.2, 0.3
 	// testWeight lowers what tests refer to: they call everything.
 	testWeight = 0.1
 )
@@ -124,7 +124,9 @@ func (g *Graph) findLinks() ([]link, []float64) {
 			}
 		}
 		for _, e := range r.Resolve(i) {
-			add(from, e.To, e.Confidence)
+			if e.Tier != Ambiguous { // common names would lift whatever has them
+				add(from, e.To, e.Confidence)
+			}
 		}
 	}
 	for i := range g.src.Symbols {
@@ -139,7 +141,9 @@ func (g *Graph) findLinks() ([]link, []float64) {
 		}
 		if s.Kind == codesym.Function || s.Kind == codesym.Method {
 			for _, word := range capitalised(s.Signature) {
-				add(i, r.nearestType(s.File, word), signatureWeight)
+				if word != s.Short {
+					add(i, r.nearestType(s.File, word), signatureWeight)
+				}
 			}
 		}
 	}
@@ -176,18 +180,35 @@ func capitalised(signature string) []string {
 	return out
 }
 
-// nearestType returns the type of that name that is declared nearest to a file, -1 for none.
+// nearestType returns the type of that name that a file can name: the nearest of its package, or of what it imports; -1 for none.
 func (r *Resolver) nearestType(file int, name string) int {
 	key := nameIn{file, name}
 	if t, ok := r.near[key]; ok {
 		return t
 	}
-	t := -1
-	if list := r.typesNamed(file, name); len(list) > 0 {
-		t = list[0]
+	r.near[key] = -1
+	for _, t := range r.typesNamed(file, name) {
+		if r.visible(file, t) {
+			r.near[key] = t
+			break
+		}
 	}
-	r.near[key] = t
-	return t
+	return r.near[key]
+}
+
+// visible reports whether a file can name a symbol.
+func (r *Resolver) visible(file, symbol int) bool {
+	to := r.g.src.Symbols[symbol].File
+	if to == file || r.g.dirOf(to) == r.g.dirOf(file) {
+		return true
+	}
+	imports := r.imports(file)
+	for i := range imports {
+		if r.provides(file, &imports[i], symbol) {
+			return true
+		}
+	}
+	return false
 }
 
 // teleport returns where the walk starts: a share for each symbol, which sum to 1.
