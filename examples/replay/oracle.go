@@ -18,7 +18,7 @@ type oracle struct {
 
 // The least run of tokens that is asked to be moved: short ones would be found where they do not belong.
 const (
-	leastPull = 8
+	leastPull = 4
 	mostPull  = 64
 )
 
