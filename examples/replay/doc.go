@@ -45,12 +45,14 @@
 //   - working_set_hit: of the identifiers, paths and error codes that an assistant turn uses and that appeared in an earlier turn, the share that
 //     stands in the prompt which that turn answers. See names.go for what counts as one.
 //   - recall_hit: of the same, the share that [sakur4.Engine.Recall] brings back in its first five hits when asked with the assistant's own words (where it
-//     only made calls: their arguments). Only the two policies of this module have such a memory; it is 0 for the others.
+//     only made calls: their arguments). Only the two policies of this module have such a memory; it is 0 for the others. The table's column "either" is the
+//     share that is in the prompt or brought back.
 //   - pins_verbatim: of the user's rules, one a prompt that was sent since they were stated, the share that stands in it to the letter. The rule given with -pin is
 //     pinned or, for a baseline, part of the system text.
 //   - invalid_chats: prompts that a strict chat template refuses.
 //   - seconds: the wall time of the policy and the server; the only number that differs from run to run.
 //
 // With -llama every prompt is also predicted by the cache model over the server's own tokens, and every difference is reported. Start the server with
-// -np 1 and -cram 0, so that no other slot or stored prompt answers, and with --metrics to have its own counters compared with the sums.
+// -np 1 and -cram 0, so that no other slot or stored prompt answers, and with --metrics to have its own counters compared with the sums. A server prints them with
+// six digits: from a million tokens on they are compared as far as they are known. The receipts of this module's policies must add up to the same sums always.
 package main
