@@ -106,6 +106,7 @@ func (s *Session) candidates(ctx context.Context, l *live, c *compaction) (evict
 		in.Items[i].Age = len(in.Items) - 1 - i
 		in.Breaks = append(in.Breaks, evict.Break{Item: i, Pos: in.Items[i].Pos, Reuse: geometry.Rewind(min(in.Items[i].Pos, same))})
 	}
+	l.words.workingSet(&in, entries, spans)
 	return in, spans, nil
 }
 

@@ -173,6 +173,7 @@ func (s *Session) compact(ctx context.Context, l *live, c *compaction) error {
 	}
 	asked := c.shift
 	err := s.squeeze(ctx, l, c)
+	l.words.forget(l.chat.Entries)
 	if err == nil && asked && !c.shift {
 		why = "deletions alone do not make the prompt fit"
 	}

@@ -118,6 +118,7 @@ type live struct {
 	window  *Window    // the last one, for a call without a new turn
 	notes   []string
 	profile boundary.Profile
+	words   vocabulary
 }
 
 // load returns the session's rendering with everything that the record holds now.

@@ -62,6 +62,8 @@ type prompt struct {
 	policy Policy
 	// class is the floor class of each item, scores its value in hundredths.
 	class, scores []int
+	// worth is the weight of the names that only this item keeps in the prompt, in hundredths.
+	worth         []int
 	atoms, groups []span
 	// tight lets trims go below MinTrim, down to the pointer alone.
 	tight bool
@@ -96,6 +98,7 @@ func prepare(in Input, policy Policy) *prompt {
 			p.class[i] = max(p.class[i], class)
 		}
 	}
+	p.worth = p.workingSet()
 	return p
 }
 
@@ -252,7 +255,7 @@ func (b *builder) rungs(ms []move, i int) (all []move, tokens int, tier Tier) {
 		if form.to <= tier || form.size <= 0 || form.size >= tokens {
 			continue
 		}
-		m := move{level: levelRung, first: i, end: i + 1, to: form.to, tokens: tokens - form.size, lost: loss(b.scores[i], it.Tokens, tier, form.to)}
+		m := move{level: levelRung, first: i, end: i + 1, to: form.to, tokens: tokens - form.size, lost: b.loss(i, tier, form.to)}
 		m.density = density(m.lost, m.tokens)
 		if n := len(ms); n > 0 && ms[n-1].first == i && m.density < ms[n-1].density {
 			m.tokens += ms[n-1].tokens
@@ -289,7 +292,7 @@ func (b *builder) atom(atom, group span) {
 		var tier Tier
 		rungs, tokens, tier = b.rungs(rungs, i)
 		rest += tokens
-		restLost += loss(b.scores[i], b.in.Items[i].Tokens, tier, Archived)
+		restLost += b.loss(i, tier, Archived)
 	}
 	b.scratch = rungs
 	stand := 0

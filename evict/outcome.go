@@ -92,7 +92,7 @@ func (p *prompt) plan(o *outcome, a attempt) Plan {
 		}
 		first = min(first, i)
 		gave = max(gave, p.class[i])
-		lost += loss(p.scores[i], it.Tokens, it.Tier, o.tiers[i])
+		lost += p.loss(i, it.Tier, o.tiers[i])
 		if o.trims[i] != 0 {
 			pl.Trims = append(pl.Trims, Trim{Episode: it.Episode, Tokens: o.sizes[i], Reclaimed: it.Tokens - o.sizes[i], Floor: FloorName(o.trims[i])})
 			continue

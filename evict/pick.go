@@ -3,6 +3,7 @@ package evict
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Pick chooses where to break the prompt and what to take out behind the break.
@@ -156,6 +157,8 @@ func (in Input) validate() error {
 		switch {
 		case it.Tier < Live || it.Tier > Referenced:
 			return fmt.Errorf("evict: item %d (%q) is %v and not in the prompt", i, it.Episode, it.Tier)
+		case slices.ContainsFunc(it.Names, func(n int32) bool { return n < 0 || int(n) >= len(in.Names) }):
+			return fmt.Errorf("evict: item %d (%q) has a name outside of the %d of the input", i, it.Episode, len(in.Names))
 		case it.Tokens < 0 || it.MaskedTokens < 0 || it.ReferencedTokens < 0:
 			return fmt.Errorf("evict: item %d (%q) has a negative size", i, it.Episode)
 		case it.Role != roleUser && it.Role != roleAssistant && it.Role != roleTool && it.Role != roleSystem:

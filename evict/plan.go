@@ -64,6 +64,8 @@ type Item struct {
 	InDegree int
 	// Superseded says that a later episode corrects it, Droppable that it may be forgotten.
 	Superseded, Droppable bool
+	// Names are the names that its rendering holds, as indexes into [Input.Names], each once; nil if they are not known.
+	Names []int32
 	// Dependents is the number of episodes that need it; only one with none can be dropped.
 	Dependents int
 	// Protect is why it may not be touched: "newest user turn", "task root", "open call", "protected tool", or words of the caller's;
@@ -87,6 +89,8 @@ type Break struct {
 type Input struct {
 	// Items are all episodes in the prompt, in prompt order.
 	Items []Item
+	// Names are the names that turns of the prompt use; nil leaves the working set out of the value of the items.
+	Names []Name
 	// Breaks are the places where the prompt may change. Where none of them lets the prompt fit, the start of the first item is taken.
 	Breaks []Break
 	// Total is the size of the prompt now, Window the size of the context, Limit what the prompt may have at most (window − reserve),

@@ -113,9 +113,11 @@ func lostPercent(t Tier) int64 {
 // lossUnit is the number of units of loss in one token: hundredths of a point × percent × chanceOne.
 const lossUnit = 100 * 100 * chanceOne
 
-// loss returns the value given up by taking an episode of that score from one rung to another, in units of 1/lossUnit token.
-func loss(score, tokens int, from, to Tier) int64 {
-	return int64(score) * (lostPercent(to) - lostPercent(from)) * int64(tokens+tripTokens)
+// loss returns the value given up by taking an item from one rung to another, in units of 1/lossUnit token: that of its score, and that of the names which
+// only it keeps in the prompt.
+func (p *prompt) loss(i int, from, to Tier) int64 {
+	all := int64(p.scores[i]) * (lostPercent(to) - lostPercent(from)) * int64(p.in.Items[i].Tokens+tripTokens)
+	return all + int64(p.worth[i])*(lostNames(to)-lostNames(from))*nameTokens*chanceOne
 }
 
 // lossTokens converts units of loss to tokens.

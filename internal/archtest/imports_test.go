@@ -13,7 +13,7 @@ var edges = map[string][]string{
 	".": {
 		"boundary", "evict", "receipt", "semantic", "symbolic", "toolparse",
 		"internal/codesym", "internal/consolidate", "internal/cortex", "internal/digest", "internal/embedded", "internal/episode", "internal/fold",
-		"internal/frame", "internal/pin", "internal/project", "internal/prompt", "internal/recall", "internal/sourcefile", "internal/store", "internal/tokens", "internal/turn",
+		"internal/frame", "internal/names", "internal/pin", "internal/project", "internal/prompt", "internal/recall", "internal/sourcefile", "internal/store", "internal/tokens", "internal/turn",
 		"internal/vector", // the engine packs what the model gave before it is stored
 	},
 
@@ -33,6 +33,7 @@ var edges = map[string][]string{
 	"internal/episode":     {"evict", "toolparse", "internal/digest", "internal/frame"},
 	"internal/fold":        {"evict", "internal/digest", "internal/episode", "internal/frame"},
 	"internal/frame":       {},
+	"internal/names":       {},
 	"internal/pin":         {},
 	"internal/recall":      {"internal/digest"},
 	"internal/turn":        {"boundary", "evict", "receipt", "internal/digest", "internal/episode", "internal/frame"},

@@ -1,0 +1,88 @@
+package evict
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+)
+
+// Name says how the turns of a prompt use an identifier, a path or an error code. What was used lately or often is likely to be used again, and a model that
+// does not see it then has to look it up: together the names are the session's working set.
+type Name struct {
+	// Uses is the number of turns that hold it, at least 1. Age is the distance in turns of the newest of them from the end of the prompt.
+	Uses, Age int
+}
+
+// The parts of a name's weight, in hundredths: one used once in the newest turn has 100.
+const (
+	// usePoints is for every doubling of its uses, up to maxUses doublings: what many turns hold is the vocabulary of the task.
+	usePoints = 69
+	maxUses   = 6
+	// nameTokens is what a weight of 100 is worth: one time in eight the name is needed, and looking it up takes a round trip of tripTokens.
+	nameTokens = tripTokens / 8
+)
+
+// weight is what a name adds to the value of what holds it, in hundredths.
+func (n Name) weight() int {
+	doublings := min(bits.Len(uint(max(n.Uses, 1)))-1, maxUses)
+	return (100 + usePoints*doublings) * recencyHalf / (recencyHalf + max(n.Age, 0))
+}
+
+// workingSet returns for each item the weight of the names that would leave the prompt with it, in hundredths. Of all items that hold a name the one counts that will
+// be kept the longest: one that is protected, else the one with the most weight for its size, of equals the newest. For the others the name is no reason to stay.
+func (p *prompt) workingSet() []int {
+	worth := make([]int, len(p.in.Items))
+	if len(p.in.Names) == 0 {
+		return worth
+	}
+	weights := make([]int, len(p.in.Names))
+	for i, n := range p.in.Names {
+		weights[i] = n.weight()
+	}
+	type holder struct {
+		density float64
+		item    int32
+		free    bool
+	}
+	order := make([]holder, 0, len(p.in.Items))
+	for i := range p.in.Items {
+		it := &p.in.Items[i]
+		if len(it.Names) == 0 {
+			continue
+		}
+		sum := 0
+		for _, n := range it.Names {
+			sum += weights[n]
+		}
+		order = append(order, holder{float64(sum) / float64(max(it.Tokens, 1)), int32(i), p.class[i] == 0})
+	}
+	slices.SortFunc(order, func(x, y holder) int {
+		switch {
+		case x.free != y.free && y.free:
+			return -1
+		case x.free != y.free:
+			return 1
+		}
+		return cmp.Or(cmp.Compare(y.density, x.density), cmp.Compare(y.item, x.item))
+	})
+	for _, h := range order {
+		for _, n := range p.in.Items[h.item].Names {
+			worth[h.item] += weights[n]
+			weights[n] = 0 // held
+		}
+	}
+	return worth
+}
+
+// lostNames returns how many of an item's names are gone on a rung, in percent: a masked result shows its first lines, a referenced one its path.
+func lostNames(t Tier) int64 {
+	switch t {
+	case Masked:
+		return 80
+	case Referenced:
+		return 95
+	case Archived, Dropped:
+		return 100
+	}
+	return 0
+}
