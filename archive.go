@@ -29,7 +29,7 @@ func (l *live) archiveLater(gone []*turn.Entry) {
 }
 
 func (l *live) archiveNote() turn.Note {
-	return turn.Note{ID: "archive", Kind: turn.NoteArchive, Text: archiveText(l.Archived)}
+	return turn.Note{ID: "archive", Kind: turn.NoteArchive, Text: archiveText(l.Archived, l.scattered) + nameList(l.goneNames(l.room))}
 }
 
 // withoutArchive returns a copy of notes without the one that names what is out of the prompt.
@@ -60,7 +60,7 @@ func (l *live) archiveShown() bool {
 }
 
 // maxStretches bounds the archive note: it must not grow with the session.
-const maxStretches = 8
+const maxStretches = 2
 
 // join sorts stretches and joins neighbours that no kept episode parts; beyond maxStretches it joins the nearest ones all the same.
 func join(in []stretch, kept []int64) []stretch {
@@ -94,13 +94,28 @@ func join(in []stretch, kept []int64) []stretch {
 	return out
 }
 
-func archiveText(in []stretch) string {
+// nameList says which names the stored turns hold.
+func nameList(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return " They name " + strings.Join(names, ", ") + "."
+}
+
+// archiveText names the stretches, or with whole set only the first and the last episode: where deletions are scattered over the session the note would
+// cost more than it tells.
+func archiveText(in []stretch, whole bool) string {
 	var b strings.Builder
 	n := 0
 	for _, st := range in {
 		n += st.N
 	}
-	fmt.Fprintf(&b, "%d earlier turns of this session are out of this prompt and stored whole:", n)
+	if whole {
+		fmt.Fprintf(&b, "%d earlier turns between %s and %s are out of this prompt and stored whole;", n, in[0].From, in[len(in)-1].To)
+		in = nil
+	} else {
+		fmt.Fprintf(&b, "%d earlier turns of this session are out of this prompt and stored whole:", n)
+	}
 	for _, st := range in {
 		if st.N == 1 {
 			fmt.Fprintf(&b, " %s;", st.From)

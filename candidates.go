@@ -87,6 +87,9 @@ func (s *Session) candidates(ctx context.Context, l *live, c *compaction) (evict
 		if e.Result() {
 			it.MaskedTokens, it.ReferencedTokens = stubTokens(e, n, perToken)
 		}
+		if e.Form == turn.Full {
+			it.NoteTokens = l.counted.Counts[i+h].Parts[receipt.Stubs]
+		}
 		it.LeastTokens, _ = l.leastTokens(i, perToken)
 		switch {
 		case e.Role == episode.User && e.Seq == newest:
@@ -185,7 +188,7 @@ const noReplyTokens = 10
 // noteTokens estimates the archive note: its local count, scaled by how the prompt's own count of its longest message compares with the local one.
 func (s *Session) noteTokens(l *live) int {
 	id := l.chat.Entries[len(l.chat.Entries)-1].Episode
-	note := turn.Note{Kind: turn.NoteArchive, Text: archiveText(append(slices.Clone(l.Archived), stretch{From: id, To: id, N: 100}))}
+	note := turn.Note{Kind: turn.NoteArchive, Text: archiveText(append(slices.Clone(l.Archived), stretch{From: id, To: id, N: 100}), l.scattered)}
 	longest := 0
 	for i, it := range l.items {
 		if len(it.Message.Content) > len(l.items[longest].Message.Content) {
@@ -197,7 +200,7 @@ func (s *Session) noteTokens(l *live) int {
 	if own := s.e.counter.Count(l.items[longest].Message.Content); own > 0 {
 		n *= float64(count.Tokens-count.Parts[receipt.TemplateOverhead]) / float64(own)
 	}
-	return int(n) + noteSlack
+	return int(n) + l.goneTokens(l.room) + noteSlack
 }
 
 // noteSlack is what merges with the neighbouring text may cost.

@@ -241,6 +241,7 @@ func (s *Session) squeeze(ctx context.Context, l *live, c *compaction) error {
 	target := c.target
 	shrunk := 0
 	for round := 0; round < rounds+shrunk; round++ {
+		l.scattered, l.room = c.shift, c.window
 		in, spans, err := s.candidates(ctx, l, c)
 		if err != nil {
 			return err
@@ -356,6 +357,13 @@ func (s *Session) apply(ctx context.Context, l *live, c *compaction, in evict.In
 			c.trims++
 		}
 	}
+	var leaving []*turn.Entry
+	for _, e := range l.chat.Entries {
+		if _, ok := changes[e.Episode]; ok && e.Kind == turn.KindEpisode {
+			leaving = append(leaving, e)
+		}
+	}
+	l.leave(leaving)
 	err := s.e.st.Read(ctx, func(r *store.Reader) error {
 		chat, err := l.chat.Rewrite(first, changes, p.Shift, func(id string) (*episode.Record, error) {
 			rec, err := r.Episode(s.e.project, id)

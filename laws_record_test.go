@@ -105,7 +105,11 @@ func TestLaw07NoRungIsSkipped(t *testing.T) {
 	steps := 0
 	rendered := map[evict.Tier]int{} // rungs on which plans left episodes
 	for i := range 60 {
-		d.read("f.go", d.prose(1+d.rng.IntN(2500)))
+		text := d.prose(1 + d.rng.IntN(2500))
+		if i%2 == 0 {
+			text = fmt.Sprintf("%d ", i) + strings.Repeat("plain words that name nothing ", 1+d.rng.IntN(80)) // worth no more than its first lines
+		}
+		d.read("f.go", text)
 		if i%7 == 3 {
 			d.commit(sakur4.Turn{Role: sakur4.RoleAssistant, Content: fmt.Sprintf("aside %d", i), Droppable: true})
 			d.user("On.")

@@ -65,6 +65,8 @@ type renderState struct {
 	Folded []string `json:"folded,omitempty"`
 	// Archived are the stretches of the record that are out of the prompt.
 	Archived []stretch `json:"archived,omitempty"`
+	// Gone are names that turns used which are out of the prompt, the likeliest to be needed again first.
+	Gone []goneName `json:"gone,omitempty"`
 	// Cache is the model of the server's slot after the last prompt.
 	Cache *boundary.CacheState `json:"cache,omitempty"`
 	// Run is the shortest run in tokens that stays behind what was deleted since the last prompt, 0 where the server has nothing to move;
@@ -119,6 +121,9 @@ type live struct {
 	notes   []string
 	profile boundary.Profile
 	words   vocabulary
+	// scattered says that the compaction under way takes out single turns from all over the session.
+	scattered bool
+	room      int // the window of the compaction under way, in tokens
 }
 
 // load returns the session's rendering with everything that the record holds now.

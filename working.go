@@ -9,8 +9,9 @@ import (
 
 // vocabulary remembers which names the entries of a prompt hold, so that a compaction reads only those that came since the last one.
 type vocabulary struct {
-	ids  map[string]int32
-	held map[*turn.Entry][]int32
+	ids   map[string]int32
+	names []string // by id
+	held  map[*turn.Entry][]int32
 	// seen says in which entry, counted from 1, an id was found last.
 	seen  []int32
 	found int32
@@ -24,6 +25,7 @@ func (v *vocabulary) of(e *turn.Entry) []int32 {
 	if ids, ok := v.held[e]; ok {
 		return ids
 	}
+	v.begin()
 	v.found++
 	var ids []int32
 	add := func(name string) {
@@ -32,6 +34,7 @@ func (v *vocabulary) of(e *turn.Entry) []int32 {
 			id = int32(len(v.seen))
 			v.ids[name] = id
 			v.seen = append(v.seen, 0)
+			v.names = append(v.names, name)
 		}
 		if v.seen[id] != v.found {
 			v.seen[id] = v.found
@@ -52,10 +55,16 @@ func (v *vocabulary) of(e *turn.Entry) []int32 {
 	return ids
 }
 
+func (v *vocabulary) begin() {
+	if v.held == nil {
+		v.ids, v.held = map[string]int32{}, map[*turn.Entry][]int32{}
+	}
+}
+
 // workingSet enters into the input which names its items hold; spans are the entries of the items.
 func (v *vocabulary) workingSet(in *evict.Input, entries []*turn.Entry, spans []span) {
-	if v.held == nil || len(v.ids) > maxVocabulary {
-		*v = vocabulary{ids: map[string]int32{}, held: map[*turn.Entry][]int32{}}
+	if len(v.ids) > maxVocabulary {
+		*v = vocabulary{}
 	}
 	all := make([][]int32, len(spans))
 	for i, s := range spans {

@@ -39,11 +39,27 @@ func loopInput(n int) evict.Input {
 	return in
 }
 
+// nameItems gives every item some of as many names as there are items.
+func nameItems(in *evict.Input) {
+	r := rand.New(rand.NewPCG(1, 7))
+	in.Names = make([]evict.Name, len(in.Items))
+	for i := range in.Items {
+		in.Names[i] = evict.Name{Uses: 1 + r.IntN(9), Age: r.IntN(len(in.Items))}
+		from := r.IntN(max(len(in.Items)-40, 1))
+		for k := range 2 + r.IntN(30) {
+			in.Items[i].Names = append(in.Items[i].Names, int32(min(from+k, len(in.Items)-1)))
+		}
+	}
+}
+
 func BenchmarkPick(b *testing.B) {
 	for _, n := range []int{100, 1000, 10000} {
 		in := loopInput(n)
 		for _, profile := range []string{evict.CacheFirst, evict.WindowFirst} {
 			in.Policy.Profile = profile
+			if in.Names == nil {
+				nameItems(&in)
+			}
 			b.Run(fmt.Sprintf("%s/items=%d", profile, n), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {

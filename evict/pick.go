@@ -103,7 +103,11 @@ type attempt struct {
 // attempt plans by one set of rules. ok is false if they permit no plan.
 func (p *prompt) attempt(a attempt) (plan Plan, ok bool) {
 	moves := p.moves(a.allowed, a.shift)
-	ranking := best(p.weigh(moves, p.breaks(a.first), a.goal, a.shift), a.limit, a.least)
+	need := 1 << 40 // deletions alone cost nearly the same wherever they begin: the target is reached
+	if !a.shift {
+		need = p.in.Total - a.goal
+	}
+	ranking := best(p.weigh(moves, p.breaks(a.first), a.goal, a.shift), a.limit, a.least, need)
 	if len(ranking) == 0 {
 		return Plan{}, false
 	}

@@ -56,6 +56,8 @@ type Item struct {
 	Tier Tier
 	// MaskedTokens and ReferencedTokens are its size when rendered so, in tokens. 0: that form does not exist.
 	MaskedTokens, ReferencedTokens int
+	// NoteTokens is what of Tokens is notes and no part of the episode: they do not count as recent work. 0 where there are none.
+	NoteTokens int
 	// LeastTokens is the size below which no trim brings it: its notes, its pointer and the template's own. 0: [MinTrim].
 	LeastTokens int
 	// Age is its distance from the newest episode in turns, 0 for the newest.

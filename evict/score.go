@@ -92,7 +92,7 @@ func degreeNote(n int) string {
 // its own tokens and a round trip of tripTokens: the call, the frame of the result and the reply around it. So value and prefill are added in one unit.
 // What is left of an episode on a rung lowers that chance: lostPercent is what is given up of it.
 const (
-	chanceOne  = 33
+	chanceOne  = 330
 	tripTokens = 256
 )
 

@@ -74,10 +74,12 @@ type weighed struct {
 	reclaimed                int
 	lost                     int64
 	reached                  bool
+	// unsent is the size of what every plan prefills, and so no part of its cost.
+	unsent int
 }
 
-// cost is what a plan costs, in tokens.
-func (w *weighed) cost() float64 { return float64(w.prefilled) + lossTokens(w.lost) }
+// cost is what a plan costs beyond what every plan does, in tokens.
+func (w *weighed) cost() float64 { return float64(w.prefilled-w.unsent) + lossTokens(w.lost) }
 
 // weigh returns what the best plan comes to at every break, aiming at goal tokens.
 func (p *prompt) weigh(moves []move, breaks []indexed, goal int, shift bool) []weighed {
@@ -109,7 +111,7 @@ func (p *prompt) weigh(moves []move, breaks []indexed, goal int, shift bool) []w
 				n, s, ok = t.prefix(need + note)
 			}
 		}
-		w := weighed{Break: b.Break, index: b.index, prefix: n, lost: s.lost, reached: ok, after: p.in.Total - s.tokens + note, reclaimed: s.tokens - note}
+		w := weighed{Break: b.Break, unsent: p.in.Unsent, index: b.index, prefix: n, lost: s.lost, reached: ok, after: p.in.Total - s.tokens + note, reclaimed: s.tokens - note}
 		w.reused, w.prefilled = p.reuse(b.Break, w.after, note, shift)
 		out = append(out, w)
 	}
@@ -153,9 +155,10 @@ func (p *prompt) breaks(first bool) []indexed {
 // tokens are not worth a break far in front.
 const enough = 9
 
-// best returns the few best of the breaks that will do, the best first: those that reach the goal or, if none does, those that come near the most that can be
-// reclaimed. Plans above limit or that reclaim less than least will never do. Empty if none will.
-func best(all []weighed, limit, least int) []weighed {
+// best returns the few best of the breaks that will do, the best first: those that reclaim half of need or, if none reaches the goal, those that come near the
+// most that can be reclaimed. What a plan falls short of the goal brings the next compaction nearer, and that is in its cost for each token. Plans above limit
+// or that reclaim less than least will never do. Empty if none will.
+func best(all []weighed, limit, least, need int) []weighed {
 	least = max(least, 1)
 	reached, most := false, 0
 	for i := range all {
@@ -167,7 +170,10 @@ func best(all []weighed, limit, least int) []weighed {
 	out := make([]weighed, 0, maxConsidered+1)
 	for i := range all {
 		w := &all[i]
-		if w.after > limit || w.reclaimed < least || reached && !w.reached || !reached && w.reclaimed*10 < most*enough {
+		if w.after > limit || w.reclaimed < least {
+			continue
+		}
+		if !w.reached && (reached && w.reclaimed*2 < need || !reached && w.reclaimed*10 < most*enough) {
 			continue
 		}
 		at, _ := slices.BinarySearchFunc(out, w, func(x weighed, w *weighed) int { return x.compare(w) })
@@ -179,9 +185,9 @@ func best(all []weighed, limit, least int) []weighed {
 	return out
 }
 
-// compare orders by cost; of equals the later break is better, then the one given first.
+// compare orders by cost for each token reclaimed; of equals the later break is better, then the one given first.
 func (w *weighed) compare(o *weighed) int {
-	if c := cmp.Compare(w.cost(), o.cost()); c != 0 {
+	if c := cmp.Compare(w.cost()/float64(max(w.reclaimed, 1)), o.cost()/float64(max(o.reclaimed, 1))); c != 0 {
 		return c
 	}
 	return cmp.Or(cmp.Compare(o.Item, w.Item), cmp.Compare(w.index, o.index))

@@ -1,7 +1,7 @@
 package evict
 
 import (
-	"cmp"
+	"math"
 	"math/bits"
 	"slices"
 )
@@ -19,7 +19,7 @@ const (
 	usePoints = 69
 	maxUses   = 6
 	// nameTokens is what a weight of 100 is worth: one time in eight the name is needed, and looking it up takes a round trip of tripTokens.
-	nameTokens = tripTokens / 8
+	nameTokens = tripTokens / 16
 )
 
 // weight is what a name adds to the value of what holds it, in hundredths.
@@ -40,9 +40,8 @@ func (p *prompt) workingSet() []int {
 		weights[i] = n.weight()
 	}
 	type holder struct {
-		density float64
+		density uint64 // of weight, the highest for what is protected
 		item    int32
-		free    bool
 	}
 	order := make([]holder, 0, len(p.in.Items))
 	for i := range p.in.Items {
@@ -54,16 +53,17 @@ func (p *prompt) workingSet() []int {
 		for _, n := range it.Names {
 			sum += weights[n]
 		}
-		order = append(order, holder{float64(sum) / float64(max(it.Tokens, 1)), int32(i), p.class[i] == 0})
+		density := uint64(math.MaxUint64)
+		if p.class[i] == 0 {
+			density = uint64(sum) << 20 / uint64(max(it.Tokens, 1))
+		}
+		order = append(order, holder{density, int32(i)})
 	}
 	slices.SortFunc(order, func(x, y holder) int {
-		switch {
-		case x.free != y.free && y.free:
-			return -1
-		case x.free != y.free:
-			return 1
+		if x.density != y.density {
+			return before(x.density > y.density)
 		}
-		return cmp.Or(cmp.Compare(y.density, x.density), cmp.Compare(y.item, x.item))
+		return int(y.item - x.item)
 	})
 	for _, h := range order {
 		for _, n := range p.in.Items[h.item].Names {

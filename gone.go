@@ -1,0 +1,96 @@
+package sakur4
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"sakur4/internal/turn"
+)
+
+// What leaves the prompt leaves its names behind: the archive note lists those that are most likely to be needed again, so that the model knows the exact
+// words by which memory_recall finds the rest.
+
+// goneName is a name that turns used which are out of the prompt now.
+type goneName struct {
+	Name string `json:"n"`
+	// Uses is the number of those turns, Seq the newest of them.
+	Uses int   `json:"u"`
+	Seq  int64 `json:"s"`
+}
+
+const (
+	// maxGone bounds the remembered names: they are stored with every prompt.
+	maxGone = 256
+	// goneShare is the part of the window that the list of names may take, maxGoneTokens the most.
+	goneShare     = 40
+	maxGoneTokens = 800
+	// goneBytes is what a token holds of such a list, which is little: names are made of many short tokens.
+	goneBytes = 3
+	// goneHalf is after how many episodes a name has lost half of its weight.
+	goneHalf = 8
+)
+
+// weight says how likely a name is to be needed again, as package evict weighs those in the prompt.
+func (g goneName) weight(now int64) int64 {
+	return int64(100+69*min(bits.Len(uint(g.Uses))-1, 6)) * goneHalf * 1000 / (goneHalf + max(now-g.Seq, 0))
+}
+
+// leave remembers the names of entries that leave the prompt or are shortened in it.
+func (l *live) leave(entries []*turn.Entry) {
+	now := l.chat.Covered
+	at := make(map[string]int, len(l.Gone))
+	for i, g := range l.Gone {
+		at[g.Name] = i
+	}
+	for _, e := range entries {
+		for _, id := range l.words.of(e) {
+			name := l.words.names[id]
+			i, ok := at[name]
+			if !ok {
+				i = len(l.Gone)
+				at[name] = i
+				l.Gone = append(l.Gone, goneName{Name: name})
+			}
+			l.Gone[i].Uses++
+			l.Gone[i].Seq = max(l.Gone[i].Seq, e.Seq)
+		}
+	}
+	slices.SortFunc(l.Gone, func(a, b goneName) int {
+		return cmp.Or(cmp.Compare(b.weight(now), a.weight(now)), cmp.Compare(a.Name, b.Name))
+	})
+	l.Gone = l.Gone[:min(len(l.Gone), maxGone)]
+}
+
+// goneTokens is the room of the list in a window of that many tokens. Where a compaction is to cost next to nothing there is none.
+func (l *live) goneTokens(window int) int {
+	if l.scattered {
+		return 0
+	}
+	return min(window/goneShare, maxGoneTokens)
+}
+
+// goneNames returns the names for the note, the likeliest first: those that nothing in the prompt holds, as far as there is room.
+func (l *live) goneNames(window int) []string {
+	room := l.goneTokens(window) * goneBytes
+	if room == 0 || len(l.Gone) == 0 {
+		return nil
+	}
+	shown := map[string]bool{}
+	for _, e := range l.chat.Entries {
+		for _, id := range l.words.of(e) {
+			shown[l.words.names[id]] = true
+		}
+	}
+	var out []string
+	for _, g := range l.Gone {
+		if shown[g.Name] {
+			continue
+		}
+		if room -= len(g.Name) + 2; room < 0 {
+			break
+		}
+		out = append(out, g.Name)
+	}
+	return out
+}
