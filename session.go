@@ -40,10 +40,12 @@ type renderState struct {
 	Tools  []byte    `json:"tools,omitempty"`
 	Pins   []pin.Pin `json:"pins,omitempty"`
 	// The template profile that the decisions were taken under.
-	Controls     []string `json:"controls,omitempty"`
-	NoSystemRole bool     `json:"no_system_role,omitempty"`
-	Reasoning    bool     `json:"reasoning,omitempty"`
-	Kwargs       []byte   `json:"kwargs,omitempty"`
+	Controls []string `json:"controls,omitempty"`
+	// Later are control texts that became known when a part had been sent already: they hold from a position of the record on.
+	Later        []laterControls `json:"later_controls,omitempty"`
+	NoSystemRole bool            `json:"no_system_role,omitempty"`
+	Reasoning    bool            `json:"reasoning,omitempty"`
+	Kwargs       []byte          `json:"kwargs,omitempty"`
 	// Guessed says that the server did not answer when the profile was recorded: it is that of the local counter.
 	Guessed bool `json:"guessed,omitempty"`
 	// Context is the server's context in tokens when the last prompt was made, Template the digest of its template; zero is unknown.
@@ -85,6 +87,35 @@ type renderState struct {
 	Named []string `json:"named,omitempty"`
 	// Pending are notes that wait for a message.
 	Pending []turn.Note `json:"pending,omitempty"`
+}
+
+// laterControls are the control texts from a position of the record on.
+type laterControls struct {
+	From     int64    `json:"from"`
+	Controls []string `json:"controls"`
+}
+
+// newControls takes over control texts of the server's template that were not known when the session began, because the server was down or has since been
+// restarted with another template. They are made harmless in what is taken into the chat from now on; what was sent stays as it was.
+func (l *live) newControls(p boundary.Profile) {
+	last := l.Controls
+	if n := len(l.Later); n > 0 {
+		last = l.Later[n-1].Controls
+	}
+	known := controls(last)
+	added := slices.Clone(last)
+	for _, c := range p.Template.ControlTexts {
+		if !slices.Contains(known, c) {
+			added = append(added, c)
+		}
+	}
+	if len(added) == len(last) {
+		return
+	}
+	from := l.chat.Covered + 1
+	l.Later = append(slices.Clone(l.Later), laterControls{From: from, Controls: added})
+	l.esc = l.esc.Then(controls(added), from)
+	l.chat.UseEscaper(l.esc)
 }
 
 // stretch is a run of archived episodes.
@@ -148,6 +179,7 @@ func (s *Session) load(ctx context.Context, fresh bool, profile boundary.Profile
 				return err
 			}
 		}
+		l.newControls(profile)
 		if err := s.extend(r, l, profile); err != nil {
 			return err
 		}
@@ -188,6 +220,9 @@ func (s *Session) restore(r *store.Reader, row store.RenderState, known bool, pr
 	}
 	l.revision = row.Generation
 	l.esc = turn.NewEscaper(controls(l.Controls))
+	for _, later := range l.Later {
+		l.esc = l.esc.Then(controls(later.Controls), later.From)
+	}
 	if err := s.loadSaved(r, l); err != nil {
 		return nil, err
 	}

@@ -312,6 +312,9 @@ func (c *Chat) uniqueID(id, episodeID string, index int) string {
 	}
 }
 
+// UseEscaper has what is added from now on escaped by esc.
+func (c *Chat) UseEscaper(esc *Escaper) { c.esc = esc }
+
 // Restore rebuilds a chat from its entries, already rendered. What was stored had no open calls: a prompt with open calls is never made.
 func Restore(esc *Escaper, entries []*Entry, covered int64, spoken episode.Role) *Chat {
 	c := NewChat(esc)

@@ -204,6 +204,7 @@ func (e *Entry) Result() bool { return e.Kind == KindEpisode && e.Role == episod
 
 // Render makes the entry's message. rec is the episode's record, or for a synthetic result that of its call; nil for the fixed messages.
 func (e *Entry) Render(rec *episode.Record, esc *Escaper) {
+	esc = esc.at(e.Seq)
 	m := Message{Role: e.Role}
 	e.Pieces, e.Escaped = nil, 0
 	clean := func(s string) string {

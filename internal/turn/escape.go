@@ -26,6 +26,25 @@ var KnownControls = []string{
 type Escaper struct {
 	first  [256]bool
 	byHead map[byte][]string
+
+	// older escapes the entries before since, nil where there is none.
+	older *Escaper
+	since int64
+}
+
+// Then returns an Escaper for the given control texts from the entries of position since on. What lies before stays as e escapes it: it has been sent.
+func (e *Escaper) Then(controls []string, since int64) *Escaper {
+	next := NewEscaper(controls)
+	next.older, next.since = e, since
+	return next
+}
+
+// at returns the Escaper of an entry's position.
+func (e *Escaper) at(seq int64) *Escaper {
+	for e != nil && e.older != nil && seq < e.since {
+		e = e.older
+	}
+	return e
 }
 
 // NewEscaper returns an Escaper for the given control texts. Texts of fewer than two bytes are ignored.
