@@ -58,6 +58,5 @@
 // The default Backend is a simulator of a llama.cpp server's prompt cache with a simple chat template. It lets the whole package be tried and
 // tested without a server; its counts are those of its own template.
 //
-// A store holds what the agent committed, secrets included, in plain text. Its files are readable by their owner alone; encryption at rest is not
-// built yet.
+// A store holds what the agent committed, secrets included, in plain text unless [Options.EncryptionKey] is set. Its files are readable by their owner alone.
 package sakur4

@@ -12,7 +12,8 @@ var (
 	ErrLocked = errors.New("sakur4: store is locked")
 	// ErrCorrupt is returned when the file is damaged or is no store of ours.
 	ErrCorrupt = errors.New("sakur4: store is corrupt")
-	// ErrWrongKey is returned when the store is encrypted with another key.
+	// ErrWrongKey is returned when the store is encrypted with another key than was given, or not at all. Nothing has changed. An encrypted store that is
+	// opened without a key is [ErrCorrupt]: it looks like no database.
 	ErrWrongKey = errors.New("sakur4: wrong encryption key")
 	// ErrEmbedderChanged is returned when the project's vectors were made by another model. The error is an [*EmbedderError].
 	ErrEmbedderChanged = errors.New("sakur4: the embedder is another one")

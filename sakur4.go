@@ -31,6 +31,8 @@ import (
 const (
 	// DefaultWindow is the context in tokens where neither the options nor the backend name one.
 	DefaultWindow = 32768
+	// KeyBytes is the length of [Options.EncryptionKey].
+	KeyBytes = 32
 	// DefaultMaxFacts is the most facts that one result gives.
 	DefaultMaxFacts = 512
 	// reserveShare is the part of the window left for the reply by default.
@@ -123,7 +125,9 @@ type Options struct {
 	Reembed bool
 	// Summarizer interprets episodes when the server is idle, see [Engine.Dream]; nil selects sentences of theirs instead.
 	Summarizer Summarizer
-	// EncryptionKey encrypts the store at rest. Not supported yet.
+	// EncryptionKey encrypts the store's file, its log and its backups at rest with AES-256-XTS; nil is plain text. It has [KeyBytes] random bytes: derive
+	// it from a password with a slow function. Whoever sees the file at two times sees which of its sectors changed, and changes to it are found as those of a
+	// plain file are, by accident and not by intent. A store keeps its key; another one is [ErrWrongKey].
 	EncryptionKey []byte
 	// ReadOnly opens the store without writing to it.
 	ReadOnly bool
@@ -289,8 +293,8 @@ func (o *Options) validate() error {
 	if o.Reembed && (o.Embedder == nil || o.ReadOnly) {
 		bad("Reembed needs an Embedder and a store that can be written")
 	}
-	if o.EncryptionKey != nil {
-		errs = append(errs, fmt.Errorf("%w: Options.EncryptionKey", ErrUnsupported))
+	if o.EncryptionKey != nil && len(o.EncryptionKey) != KeyBytes {
+		bad("EncryptionKey has %d bytes, not %d", len(o.EncryptionKey), KeyBytes)
 	}
 	if o.Policy != nil {
 		if err := o.Policy.Validate(); err != nil {

@@ -13,7 +13,7 @@ import (
 // backupPages is how many pages are copied between two looks at the context.
 const backupPages = 1024
 
-// Backup writes a consistent copy of the store to a new file with mode 0600, while others read and write.
+// Backup writes a consistent copy of the store to a new file with mode 0600, while others read and write. The copy of an encrypted store has the same key.
 // It fails with [ErrExists] when the file is there. When it fails otherwise no file is left.
 func (s *Store) Backup(ctx context.Context, path string) error {
 	if err := s.enter(); err != nil {
@@ -52,7 +52,11 @@ func (s *Store) backup(ctx context.Context, path string) (err error) {
 		if _, _, err := r.conn.number(`SELECT value FROM meta WHERE name = 'version'`); err != nil {
 			return err
 		}
-		b, err := r.conn.BackupInit("main", fileURI(abs, url.Values{"_pragma": {"synchronous(full)"}}))
+		query := url.Values{"_pragma": {"synchronous(full)"}}
+		if s.cfg.Key != nil && s.memory == nil {
+			encryption(query, s.cfg.Key)
+		}
+		b, err := r.conn.BackupInit("main", fileURI(abs, query))
 		if err != nil {
 			return err
 		}

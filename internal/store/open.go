@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,7 +26,7 @@ const Memory = ":memory:"
 type Config struct {
 	// Path is the file; [Memory] for none. A relative path is resolved when the store is opened.
 	Path string
-	// Key encrypts the file at rest; nil is no encryption. A key of any length is hashed to 32 bytes.
+	// Key encrypts the file and its log at rest; nil is no encryption. It should have 32 random bytes; the cipher's key is derived from it.
 	Key []byte
 	// ReadOnly opens an existing file for reading. Nothing is written: no migration, no index.
 	ReadOnly bool
@@ -114,9 +113,7 @@ func (s *Store) locate() (created bool, err error) {
 		return false, err
 	}
 	if s.cfg.Key != nil {
-		if err := encryption(query, sha256.Sum256(s.cfg.Key)); err != nil {
-			return false, err
-		}
+		encryption(query, s.cfg.Key)
 	}
 	// An existing file is never opened except through SQLite: closing a second descriptor would drop its locks on some systems.
 	if !s.cfg.ReadOnly {
@@ -155,13 +152,11 @@ func restrictEmpty(path string) error {
 	return err
 }
 
-// encryption would ask for the encrypting file system.
-func encryption(url.Values, [32]byte) error {
-	return fmt.Errorf("encryption at rest: %w", ErrUnsupported)
-}
-
 // start opens the writer, checks whose file it is, and brings the schema up to date.
 func (s *Store) start(ctx context.Context, created bool) (err error) {
+	if err := s.checkKey(ctx); err != nil {
+		return err
+	}
 	if s.cfg.ReadOnly {
 		return s.startReadOnly(ctx)
 	}
@@ -184,6 +179,9 @@ func (s *Store) start(ctx context.Context, created bool) (err error) {
 		return err
 	}
 	if err := s.migrate(ctx, s.wconn); err != nil {
+		return err
+	}
+	if err := s.firstPage(); err != nil {
 		return err
 	}
 	if s.memory != nil {

@@ -71,7 +71,11 @@ func TestOpenRefuses(t *testing.T) {
 		}, store.Config{}, store.ErrCorrupt},
 		{"a missing file read-only", func(*testing.T, string) {}, store.Config{ReadOnly: true}, fs.ErrNotExist},
 		{"memory read-only", func(*testing.T, string) {}, store.Config{Path: store.Memory, ReadOnly: true}, store.ErrUnsupported},
-		{"encryption", func(*testing.T, string) {}, store.Config{Key: []byte("k")}, store.ErrUnsupported},
+		{"no database, with a key", func(t *testing.T, path string) {
+			if err := os.WriteFile(path, []byte(strings.Repeat("not a database\n", 1000)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, store.Config{Key: []byte("k")}, store.ErrWrongKey},
 		{"a store without FTS5", func(*testing.T, string) {}, store.WithoutFTS(store.Config{}), store.ErrUnsupported},
 	}
 	for _, test := range tests {
