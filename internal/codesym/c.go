@@ -15,8 +15,8 @@ type cFile struct {
 	*builder
 	cpp    bool
 	scopes []cScope
-	// prototypes are the declarations of functions without a body.
-	prototypes []int
+	// prototypes are the declarations of functions without a body, friends those in classes that are no members.
+	prototypes, friends []int
 }
 
 type cScope struct {
@@ -421,12 +421,15 @@ func (f *cFile) dropPrototypes() {
 		return
 	}
 	defined := map[string]bool{}
-	prototype := map[int]bool{}
+	prototype, friend := map[int]bool{}, map[int]bool{}
 	for _, p := range f.prototypes {
 		prototype[p] = true
 	}
+	for _, p := range f.friends {
+		friend[p] = true
+	}
 	for i, d := range f.decls {
-		if (d.kind == Function || d.kind == Method) && !prototype[i] {
+		if (d.kind == Function || d.kind == Method) && !prototype[i] && !friend[i] {
 			defined[d.prefixName+d.name+d.suffix] = true
 		}
 	}

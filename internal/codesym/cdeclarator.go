@@ -529,8 +529,11 @@ func (f *cFile) prototype(h *cHead, first, last int) int {
 		sig--
 	}
 	n := f.declare(d, first, name, last, max(sig, name))
-	if f.top().kind != cClass {
+	switch {
+	case f.top().kind != cClass:
 		f.prototypes = append(f.prototypes, n)
+	case h.friend:
+		f.friends = append(f.friends, n)
 	}
 	return last + 1
 }

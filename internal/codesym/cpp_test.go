@@ -76,7 +76,9 @@ class C {
   enum { three };
   int x GUARDED_BY(mu);
   DISALLOW(C);
+  friend EXPORT int friendly(C const& c);
 };
+EXPORT int friendly(C const& c);
 const char table[] SECTION(cold) = { 1, f(2) };
 PRIORITY static Runner dummy(&table);
 void after() EXCLUDES(mu) {}
@@ -84,16 +86,18 @@ void after() EXCLUDES(mu) {}
 `
 
 const cppMacrosWant = `
-module a 3-23 | namespace a
+module a 3-25 | namespace a
 method a::Arena::Create(Arena*) 5-9 | template <> NOINLINE ::ns::Any* Arena::Create< ::ns::Any >(Arena* arena)
 type a::Arena::Create(Arena*)::Local 7-7 | using Local = int
 enum a::E 13-13 | enum E
 constant a::E::one 13-13 | one
-class a::C 14-19 | class C
+class a::C 14-20 | class C
 constant a::C::two 15-15 | two = 2
 constant a::C::three 16-16 | three
-constant a::table 20-20 | const char table[] SECTION(cold) = { 1, f(2) }
-function a::after() 22-22 | void after() EXCLUDES(mu)
+function a::C::friendly(C const&) 19-19 | friend EXPORT int friendly(C const& c)
+function a::friendly(C const&) 21-21 | EXPORT int friendly(C const& c)
+constant a::table 22-22 | const char table[] SECTION(cold) = { 1, f(2) }
+function a::after() 24-24 | void after() EXCLUDES(mu)
 `
 
 func FuzzCPP(f *testing.F) {
