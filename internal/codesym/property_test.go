@@ -2,6 +2,7 @@ package codesym_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,8 +56,9 @@ func stable(t *testing.T, lang codesym.Lang, name, src string) {
 	}
 	want := strings.Join(hashes(before), "\n")
 	for what, changed := range map[string]string{
-		"moved down":      strings.Repeat(comment(lang, "moved: {")+"\n", 3) + src,
-		"trailing spaces": spaced(before, lang, src),
+		"moved down":       strings.Repeat(comment(lang, "moved: {")+"\n", 3) + src,
+		"comments between": spaced(before, lang, src),
+		"indented":         indented(before, lang, src),
 	} {
 		if (strings.HasPrefix(src, "#!") || strings.HasPrefix(src, "---")) && what == "moved down" {
 			continue
@@ -65,6 +67,59 @@ func stable(t *testing.T, lang codesym.Lang, name, src string) {
 			t.Errorf("%s %s, %s: hashes changed: %s", lang, name, what, firstDifference(want, got))
 		}
 	}
+	for i, s := range before.Symbols {
+		if changed := toEnd(before, i, src); changed != "" && i%5 == 0 {
+			after := parse(t, lang, changed)
+			if !slices.ContainsFunc(after.Symbols, func(o codesym.Symbol) bool {
+				return o.Name == s.Name && o.Hash == s.Hash && o.SignatureHash == s.SignatureHash
+			}) {
+				t.Errorf("%s %s: %s has other hashes at the end of the file", lang, name, s.Qualified)
+			}
+		}
+	}
+}
+
+// indented puts space in front of the lines on which declarations begin and end, where the language gives it no meaning.
+func indented(f codesym.File, lang codesym.Lang, src string) string {
+	switch lang {
+	case codesym.Python, codesym.YAML, codesym.Markdown:
+		return src
+	}
+	var at []int
+	for _, s := range f.Symbols {
+		for _, i := range []int{s.Start, s.End - 1} {
+			line := strings.LastIndexByte(src[:i], '\n') + 1
+			if i == s.Start && strings.TrimSpace(src[line:i]) == "" || src[i] == '}' && strings.TrimSpace(src[line:i]) == "" {
+				at = append(at, line)
+			}
+		}
+	}
+	slices.Sort(at)
+	var out strings.Builder
+	done := 0
+	for _, i := range slices.Compact(at) {
+		out.WriteString(src[done:i] + "\t ")
+		done = i
+	}
+	return out.String() + src[done:]
+}
+
+// toEnd moves a declaration at the top of a file that has its lines for itself to the end of the file; "" for others.
+func toEnd(f codesym.File, i int, src string) string {
+	s := f.Symbols[i]
+	line, end := strings.LastIndexByte(src[:s.Start], '\n')+1, s.End
+	for end < len(src) && src[end] == ';' {
+		end++
+	}
+	switch s.Kind {
+	case codesym.Function, codesym.Method, codesym.Class, codesym.Struct, codesym.Enum, codesym.Trait, codesym.Interface:
+	default:
+		return ""
+	}
+	if s.Parent >= 0 || line != s.Start || end < len(src) && src[end] != '\n' || i+1 < len(f.Symbols) && f.Symbols[i+1].Start == s.Start {
+		return ""
+	}
+	return src[:line] + src[end:] + "\n\n" + src[line:end] + "\n"
 }
 
 // spaced puts a comment and a line break in front of each declaration whose line it begins.

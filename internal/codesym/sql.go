@@ -221,7 +221,7 @@ func (l *sqlLexer) data(i int) int {
 				return i
 			}
 			end = lineEnd(l.src, i+end+1)
-			return l.push(lineEnd(l.src, i), end, tokenString, 0)
+			return l.push(lineEnd(l.src, i), end, tokenDirective, 0)
 		}
 	}
 	return i
@@ -247,7 +247,7 @@ func (s *sqlFile) word(i int, words ...string) bool {
 
 // statement reads the statement at i and returns the token after it.
 func (s *sqlFile) statement(i int) int {
-	if s.toks[i].kind == tokenDirective || s.is(i, ';') || s.word(i, "go") {
+	if s.toks[i].kind == tokenDirective || s.is(i, ';') || s.is(i, '/') || s.word(i, "go") {
 		return i + 1
 	}
 	if !s.word(i, "create") {
