@@ -420,8 +420,12 @@ func (f *ecmaFile) callSites() {
 		if !f.is(n, '(') || f.toks[n].first || ecmaReserved[f.text(i)] {
 			continue
 		}
-		if after := f.after(n); f.is(after, '{') && !f.toks[after].first {
+		after := f.after(n)
+		if f.is(after, '{') && !f.toks[after].first {
 			continue // a method of an object
+		}
+		if f.word(i, "async") && (f.op(after, "=>") || f.is(after, ':')) {
+			continue // a function
 		}
 		f.call(f.receiverBefore(i), f.text(i), int(t.start))
 	}
