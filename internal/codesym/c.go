@@ -17,6 +17,8 @@ type cFile struct {
 	scopes []cScope
 	// prototypes are the declarations of functions without a body, friends those in classes that are no members.
 	prototypes, friends []int
+	// looked counts the tokens that were looked at for what closes a class that nothing opens.
+	looked int
 }
 
 type cScope struct {
@@ -244,6 +246,9 @@ func (f *cFile) namespace(first, i int) int {
 		}
 		f.declare(d, first, name, f.after(n)-1, n-1)
 		return f.enter(cTop, n, "")
+	case f.name(name) && n < len(f.toks) && !f.is(n, '=') && !f.is(n, ';'): // the brace is missing
+		f.declare(decl{kind: Module, partial: true}, first, name, n-1, n-1)
+		return n
 	}
 	return f.semicolon(i)
 }
@@ -318,7 +323,7 @@ func (f *cFile) typeAt(i int) (kind Kind, name, open int, bases []string) {
 	}
 	if f.is(n, ':') && f.text(n) == ":" {
 		from := n + 1
-		for n++; n < len(f.toks) && !f.is(n, '{') && !f.is(n, ';') && !f.is(n, '}') && !f.is(n, ')'); {
+		for n++; n < len(f.toks) && !f.is(n, '{') && !f.is(n, ';') && !f.is(n, '}') && !f.is(n, ')') && !f.label(n); {
 			switch {
 			case f.is(n, '<'):
 				n = f.skipAngles(n)
@@ -342,6 +347,11 @@ func (f *cFile) typeAt(i int) (kind Kind, name, open int, bases []string) {
 		return kind, name, -1, nil
 	}
 	return kind, name, n, bases
+}
+
+// label reports whether a label that changes the access to members begins a line at i.
+func (f *cFile) label(i int) bool {
+	return f.toks[i].first && f.is(i+1, ':') && f.text(i+1) == ":" && (f.word(i, "public") || f.word(i, "private") || f.word(i, "protected"))
 }
 
 // typeBody adds a type whose body opens at open, and returns the token at which the walk goes on: in the body, or after it.

@@ -155,6 +155,11 @@ func (f *cFile) specifier(h *cHead, first, i int) (next int, done bool) {
 		}
 		kind, name, open, bases := f.typeAt(i)
 		if open < 0 {
+			if label, end := f.unopened(i, name); label > 0 {
+				f.declare(decl{kind: kind, partial: true}, first, name, end, label-1)
+				f.scopes = append(f.scopes, cScope{cClass, end, f.text(name)})
+				return label, true
+			}
 			h.words++
 			// The name of a type that is only named: what follows it is the declaration's.
 			if name >= 0 && f.name(i+1) {
@@ -215,6 +220,34 @@ func (f *cFile) specifier(h *cHead, first, i int) (next int, done bool) {
 		h.name = i
 	}
 	return i + 1, false
+}
+
+// unopened returns the first label in the body of the class at i whose opening brace is missing, and the brace that closes it; 0 where none is.
+func (f *cFile) unopened(i, name int) (label, end int) {
+	if !f.cpp || name < 0 || f.looked > 4*len(f.toks) {
+		return 0, 0
+	}
+	for label = name + 1; ; label++ {
+		if label >= len(f.toks) || label > i+60 || f.is(label, ';') || f.is(label, '{') || f.is(label, '}') {
+			return 0, 0
+		}
+		if f.label(label) {
+			break
+		}
+	}
+	indent := f.indentOf(int(f.toks[i].start))
+	for end = label; end < len(f.toks); f.looked++ {
+		t := &f.toks[end]
+		if t.c == '}' && t.first && f.indentOf(int(t.start)) <= indent {
+			return label, end
+		}
+		if t.kind == tokenPunct && closerOf(t.c) != 0 {
+			end = f.after(end)
+			continue
+		}
+		end++
+	}
+	return 0, 0
 }
 
 // head is where a declaration begins whose first token is first, for the type at i.

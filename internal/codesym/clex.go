@@ -12,7 +12,7 @@ type cLexer struct {
 	hidden map[int]int
 }
 
-// cGroup is an #if with its branches. A branch whose brackets do not pair up goes with others like it, as where two heads share a body: then one of them is
+// cGroup is an #if with its branches. Branches whose brackets do not pair up go together, as where two heads share a body: then one of them is
 // read, and the others count for hashes only.
 type cGroup struct {
 	branches []cBranch
@@ -206,15 +206,17 @@ func (l *cLexer) endif() {
 		l.hidden[b.start]++
 		l.hidden[b.end]--
 	}
-	odd := false
+	odd := 0
 	for _, b := range g.branches {
-		odd = odd || b.net != 0 || b.min < 0
+		if b.net != 0 || b.min < 0 {
+			odd++
+		}
 	}
 	if g.dead {
 		hide(g.branches[0])
 		g.branches = g.branches[1:]
 	}
-	if odd && len(g.branches) > 1 {
+	if odd > 1 && len(g.branches) > 1 { // one alone shares nothing with the others: a bracket is missing in it, or another group has its partner
 		for _, b := range g.branches[1:] {
 			hide(b)
 		}

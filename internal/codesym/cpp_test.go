@@ -58,6 +58,37 @@ func TestCPPMacros(t *testing.T) {
 	runGolden(t, codesym.CPP, []golden{{name: "all", src: cppMacros, want: cppMacrosWant}})
 }
 
+func TestCPPBroken(t *testing.T) {
+	t.Parallel()
+	runGolden(t, codesym.CPP, []golden{
+		{
+			name: "brace of a namespace", src: "namespace a\nnamespace b {\nint f() { return 1; }\n}\n}\n",
+			want: `
+module a 1-1 | namespace a [partial]
+module b 2-2 | namespace b [partial]
+function f() 3-3 | int f()
+`,
+		},
+		{
+			name: "brace of a class", src: "class A : public B\n public:\n  A() {}\n  int f(int x) { return x; }\n};\nint g() { return 1; }\n",
+			want: `
+class A 1-5 | class A : public B [partial]
+method A::A() 3-3 | A()
+method A::f(int) 4-4 | int f(int x)
+function g() 6-6 | int g()
+`,
+		},
+		{
+			name: "brace in one branch", src: "#if A\nint f() { return 1; }\n#else\nint g() {\n  if (x) return 2; }\n}\n#endif\nint h() { return 3; }\n",
+			want: `
+function f() 2-2 | int f()
+function g() 4-5 | int g()
+function h() 8-8 | int h()
+`,
+		},
+	})
+}
+
 const cppMacros = `PROJECT_PRAGMA_INIT
 
 namespace a {
