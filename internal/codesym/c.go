@@ -209,7 +209,10 @@ func (f *cFile) constraint(i int) int {
 func (f *cFile) semicolon(i int) int {
 	for i < len(f.toks) && !f.is(i, ';') && !f.is(i, '}') {
 		if f.toks[i].kind == tokenPunct && closerOf(f.toks[i].c) != 0 {
-			i = f.after(i)
+			closed := f.closed(i)
+			if i = f.after(i); !closed {
+				return i // where the bracket was taken to end, something else begins
+			}
 			continue
 		}
 		i++

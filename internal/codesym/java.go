@@ -290,13 +290,17 @@ func (j *javaFile) field(first, head, i int, constant, test bool) int {
 	if constant {
 		names = append(names, name)
 	}
+values:
 	for end < len(j.toks) && !j.is(end, ';') && !j.is(end, '}') {
 		if j.is(end, '{') && j.toks[end-1].kind == tokenIdent {
 			return end // no field after all
 		}
 		switch {
 		case j.toks[end].kind == tokenPunct && closerOf(j.toks[end].c) != 0:
-			end = j.after(end)
+			closed := j.closed(end)
+			if end = j.after(end); !closed {
+				break values // what begins there is no part of the value
+			}
 			continue
 		case j.is(end, '<'):
 			if k := j.skipAngles(end); k > end+1 {
