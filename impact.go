@@ -134,7 +134,7 @@ func (v *codeView) impact(ctx context.Context, sym Symbol, o ImpactOptions) (Imp
 		return out, &SymbolError{Name: sym.Name} // another process has removed it meanwhile
 	}
 	r := cortex.NewResolver(v.graph)
-	r.Text = v.text
+	r.Text, r.Stop = v.text, func() bool { return ctx.Err() != nil }
 	if v.root == nil {
 		out.Notes = append(out.Notes, "the project's files cannot be read: uses that are no calls are missing, and nothing is checked")
 	}

@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"sakur4"
+	"sakur4/internal/store"
 )
 
 // codeProject is an indexed project on the disk.
@@ -256,6 +259,69 @@ func TestImpactReadOnly(t *testing.T) {
 	got := impactLines(p.impact("Account.Withdraw", sakur4.ImpactOptions{Depth: 1}))
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
+	}
+}
+
+// TestImpactRecordsEdges looks into the dependency graph after reports, and after what was reported is gone.
+func TestImpactRecordsEdges(t *testing.T) {
+	t.Parallel()
+	p := newCodeProject(t, bankSource)
+	for _, name := range []string{"Account.Withdraw", "Taker", "Limit"} {
+		p.impact(name, sakur4.ImpactOptions{Depth: 1})
+	}
+	type edge struct {
+		From, Kind, To, Site string
+		Confidence           float64
+		Seen                 bool
+	}
+	edges := func() []edge {
+		t.Helper()
+		project := p.e.Project()
+		names := map[string]string{}
+		for row, err := range p.e.Facts(t.Context(), sakur4.FactFilter{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			names[row.FactID] = row.QualifiedName
+		}
+		if err := p.e.Close(); err != nil {
+			t.Fatal(err)
+		}
+		st, err := store.Open(t.Context(), store.Config{Path: p.db, ReadOnly: true, Now: time.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+		var out []edge
+		err = st.Read(t.Context(), func(r *store.Reader) error {
+			list, err := r.Edges(project, "", "", "")
+			for _, e := range list {
+				out = append(out, edge{names[e.From], e.Kind, names[e.To], e.Site, e.Confidence, e.SeenHash != ""})
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.SortFunc(out, func(a, b edge) int { return strings.Compare(a.Kind+a.From, b.Kind+b.From) })
+		p.open(false)
+		return out
+	}
+	want := []edge{
+		{"Pay", "calls", "Account.Withdraw", "till/till.go:7", 0.9, true},
+		{"any1", "calls", "Account.Withdraw", "till/till.go:11", 0.54, true},
+		{"Account", "implements", "Taker", "account/account.go:4", 0.85, true},
+		{"bank/account", "imports", "Limit", "till/till.go:3", 1, true},
+	}
+	if d := cmp.Diff(want, edges(), cmpopts.EquateApprox(0, 1e-9)); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+	p.edit("till/till.go", "return a.Withdraw(account.Limit)", "return a != nil")
+	for _, name := range []string{"Account.Withdraw", "Limit"} {
+		p.impact(name, sakur4.ImpactOptions{Depth: 1})
+	}
+	if d := cmp.Diff(want[1:3], edges(), cmpopts.EquateApprox(0, 1e-9)); d != "" {
+		t.Errorf("after the call is gone: (-want +got)\n%s", d)
 	}
 }
 

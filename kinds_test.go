@@ -122,7 +122,7 @@ func TestEveryEdgeKindIsWritten(t *testing.T) {
 	var kinds []string
 	for _, quoted := range regexp.MustCompile(`'\w+'`).FindAllString(list, -1) {
 		kind := strings.Trim(quoted, "'")
-		if !slices.Contains([]string{"calls", "imports", "implements"}, kind) { // of source code: they need an index of it
+		if !slices.Contains([]string{"calls", "imports", "implements"}, kind) { // of source code, see TestImpactRecordsEdges
 			kinds = append(kinds, kind)
 		}
 	}

@@ -46,6 +46,7 @@ var memoryModel = []promise{
 	{"pins are verbatim, exempt from eviction by their table, and refuse the call where they do not fit", []string{"TestLaw04PinsAreVerbatim", "TestPitfall01RulesThatDoNotFit", "internal/store.TestPinsAreRetiredNeverRewritten"}},
 	{"the natural key holds nothing unknown: reading the same again refreshes the row", []string{"internal/store.TestTheSameFactAThousandTimesIsOneRow", "TestPitfall23JunkAndDoubles"}},
 	{"an edge keeps the hash of the time at which it was first seen", []string{"internal/store.TestAnEdgeKeepsTheHashThatWasFirstSeen"}},
+	{"a caller that was edited since it was first seen to call is marked so, an edit of what it calls does not mark it", []string{"TestImpactFreshness"}},
 	{"a count that fails is an error and no zero", []string{"TestLaw12UnknownIsNotZero", "internal/store.TestAFailedQueryIsAnErrorNeverZero"}},
 	{"a read sees the writes before it", []string{"TestLaw13ReadsSeeWrites"}},
 }

@@ -6,10 +6,11 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Exact is what the type checker of Go says of a project: which declaration each name means, and which types implement which interfaces. It is safe for
-// concurrent use once it is made, except by the type checker itself.
+// concurrent use.
 type Exact struct {
 	// Packages counts the packages of the project that were checked, with their tests; Broken those in which something could not be resolved.
 	Packages, Broken int
@@ -20,6 +21,8 @@ type Exact struct {
 	uses    map[spot]spot   // the declaration of a name, by the name
 	usedAt  map[spot][]spot // the other way round, in the order of the source
 	objects map[spot][]*types.TypeName
+
+	mu sync.Mutex // held while the checker's own types are asked, which compute some of what they say when it is first needed
 }
 
 // spot is an offset in a file; file is -1 for one outside of the project.
@@ -196,6 +199,8 @@ func (r *Resolver) exactImplements(typ, iface int) (yes, known bool) {
 	if r.Exact == nil {
 		return false, false
 	}
+	r.Exact.mu.Lock()
+	defer r.Exact.mu.Unlock()
 	for _, t := range r.objectsOf(typ) {
 		for _, i := range r.objectsOf(iface) {
 			under, ok := i.Type().Underlying().(*types.Interface)
@@ -203,12 +208,26 @@ func (r *Resolver) exactImplements(typ, iface int) (yes, known bool) {
 				continue
 			}
 			known = true
-			if types.Implements(t.Type(), under) || types.Implements(types.NewPointer(t.Type()), under) {
+			if hasMethods(t.Type(), under) && (types.Implements(t.Type(), under) || types.Implements(types.NewPointer(t.Type()), under)) {
 				return true, true
 			}
 		}
 	}
 	return false, known
+}
+
+// hasMethods reports whether a type has methods of all names of an interface. The checker lets a type that it could not make out implement everything.
+func hasMethods(t types.Type, iface *types.Interface) bool {
+	set := types.NewMethodSet(t)
+	if !types.IsInterface(t) {
+		set = types.NewMethodSet(types.NewPointer(t))
+	}
+	for m := range iface.Methods() {
+		if set.Lookup(m.Pkg(), m.Name()) == nil {
+			return false
+		}
+	}
+	return true
 }
 
 func (r *Resolver) objectsOf(symbol int) []*types.TypeName {

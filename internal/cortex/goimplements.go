@@ -40,33 +40,31 @@ func (r *Resolver) goImplements(typ, iface int) bool {
 func (r *Resolver) methodsOf(typ int) map[string]int {
 	set, ok := r.sets[typ]
 	if !ok {
-		set = r.methodSet(typ, 0)
+		set = map[string]int{}
+		r.methodSet(typ, set, map[int]bool{})
 		r.sets[typ] = set
 	}
 	return set
 }
 
-// methodSet returns the methods of a Go type by name, with those of what it embeds.
-func (r *Resolver) methodSet(typ, depth int) map[string]int {
+// methodSet adds the methods of a Go type by name, then those of what it embeds, each type once.
+func (r *Resolver) methodSet(typ int, out map[string]int, seen map[int]bool) {
+	if seen[typ] {
+		return
+	}
+	seen[typ] = true
 	g := r.g
 	s := &g.src.Symbols[typ]
-	out := map[string]int{}
-	if depth == maxBases {
-		return out
-	}
 	for _, i := range g.methods[g.typeKey(g.src.Files[s.File].Package, s.Short)] {
-		out[g.src.Symbols[i].Short] = int(i)
-	}
-	for _, base := range s.Bases {
-		if t := r.goBase(s.File, base); t >= 0 && t != typ {
-			for name, m := range r.methodSet(t, depth+1) {
-				if _, ok := out[name]; !ok {
-					out[name] = m
-				}
-			}
+		if _, ok := out[g.src.Symbols[i].Short]; !ok {
+			out[g.src.Symbols[i].Short] = int(i)
 		}
 	}
-	return out
+	for _, base := range s.Bases {
+		if t := r.goBase(s.File, base); t >= 0 {
+			r.methodSet(t, out, seen)
+		}
+	}
 }
 
 // goBase returns the type that an embedded field or interface names, -1 where it is outside of the project.

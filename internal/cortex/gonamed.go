@@ -14,6 +14,9 @@ var predeclared = map[string]bool{
 	"uint": true, "uint8": true, "uint16": true, "uint32": true, "uint64": true, "uintptr": true,
 }
 
+// maxBases bounds how far up members are looked for through what Go types embed.
+const maxBases = 8
+
 // resolveType returns the type that a type expression in a file names. Pointers are taken off: they change no methods that a call can see.
 func (n *goInfer) resolveType(f *goFile, x ast.Expr) (goType, bool) {
 	if n.busy++; n.busy > maxInfer {

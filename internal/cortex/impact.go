@@ -70,7 +70,7 @@ func (r *Resolver) Impact(target, depth, limit int) Impact {
 	for d := 0; d < depth && len(frontier) > 0; d++ {
 		found := map[int32]*Dependent{}
 		for _, via := range frontier {
-			if via.Symbol < 0 {
+			if via.Symbol < 0 || r.Stop != nil && r.Stop() {
 				continue
 			}
 			k := g.src.Symbols[via.Symbol].Kind
@@ -218,7 +218,7 @@ func (r *Resolver) overrides(method, of int) bool {
 		return upper >= 0 && g.src.Symbols[upper].Kind == codesym.Interface && r.goImplements(r.typeOfMethod(method), upper)
 	}
 	lower := r.typeOfMethod(method)
-	return lower >= 0 && upper >= 0 && lower != upper && r.extends(lower, upper, 0)
+	return lower >= 0 && upper >= 0 && lower != upper && r.extends(lower, upper, true, map[int]bool{})
 }
 
 // typeOfMethod returns the type that a method belongs to, -1 where the project does not declare it.
@@ -236,19 +236,20 @@ func (r *Resolver) typeOfMethod(method int) int {
 	return -1
 }
 
-// extends reports whether a type names another among its bases, or a base of its does.
-func (r *Resolver) extends(lower, upper, depth int) bool {
+// extends reports whether a type names another among its bases, or, with deep, a base of its does. seen holds the types that were looked at.
+func (r *Resolver) extends(lower, upper int, deep bool, seen map[int]bool) bool {
 	g := r.g
-	if depth == maxBases {
+	if seen[lower] {
 		return false
 	}
+	seen[lower] = true
 	s := &g.src.Symbols[lower]
 	for _, base := range s.Bases {
 		for _, t := range r.typesNamed(s.File, lastName(base)) {
 			if t == lower {
 				continue
 			}
-			if t == upper || r.extends(t, upper, depth+1) {
+			if t == upper || deep && r.extends(t, upper, deep, seen) {
 				return true
 			}
 			break // the nearest one is meant
@@ -290,7 +291,7 @@ func (r *Resolver) namesBase(lower, upper int) bool {
 	g := r.g
 	s := &g.src.Symbols[lower]
 	if g.lang(s.File) != codesym.Go {
-		return r.extends(lower, upper, maxBases-1)
+		return r.extends(lower, upper, false, map[int]bool{})
 	}
 	for _, base := range s.Bases {
 		if lastName(base) != g.src.Symbols[upper].Short {

@@ -65,6 +65,10 @@ func sides() map[int]string { shape := shape.Sides; return map[int]string{shape:
 -- draw/draw_test.go --
 package draw
 func TestDraw(t *testing.T) { Draw(nil) }
+-- shape/dot_test.go --
+package shape_test
+import . "m/shape"
+var sides = Sides
 -- other/other.go --
 package other
 import "elsewhere/shape"
@@ -116,8 +120,10 @@ func TestImpact(t *testing.T) {
 `},
 		{"Sides", 1, 0, `
 1 mentions draw/draw.go:sides [11] via Sides, imported name 0.90
+1 mentions shape/dot_test.go:(file) [3] via Sides, same package 0.85
 1 mentions shape/shape.go:Square.Area [6] via Sides, same package 0.85
 imported by draw/draw.go
+imported by shape/dot_test.go
 `},
 		{"Shape", 1, 0, `
 1 mentions draw/draw.go:(file) [3] via Shape, imported name 0.90

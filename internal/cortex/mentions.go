@@ -145,7 +145,7 @@ func (r *Resolver) goMentions(symbol, file int, yield func(Dependent)) {
 	text, _ := r.Text(file)
 	method := s.Kind == codesym.Method
 	top := !method && topLevel(g, symbol)
-	bare := top && r.samePackage(file, s.File)
+	bare := top && (r.samePackage(file, s.File) || slices.Contains(r.gofer.dotted(file), g.src.Files[s.File].Package))
 	for _, use := range f.names()[s.Short] {
 		at := int(use.id.Pos()) - f.base
 		tier := SamePackage

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -82,24 +83,42 @@ func lonely() {}
 	}
 }
 
-// ownSource returns this project's own source, without what other languages' tests hold.
+// ownSource returns this project's own Go source, read once for all tests.
 func ownSource(tb testing.TB) (tree, *cortex.Source) {
 	tb.Helper()
-	files := tree{}
+	own := readOwn()
+	if own.err != nil {
+		tb.Fatal(own.err)
+	}
+	return own.files, own.once(tb)
+}
+
+type ownTree struct {
+	files  tree
+	read   sync.Once
+	source *cortex.Source
+	err    error
+}
+
+func (o *ownTree) once(tb testing.TB) *cortex.Source {
+	tb.Helper()
+	o.read.Do(func() { o.source = o.files.source(tb, "sakur4") })
+	return o.source
+}
+
+var readOwn = sync.OnceValue(func() *ownTree {
+	own := &ownTree{files: tree{}}
 	root := os.DirFS("../..")
-	err := fs.WalkDir(root, ".", func(p string, d fs.DirEntry, err error) error {
+	own.err = fs.WalkDir(root, ".", func(p string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(p, ".go") {
 			return err
 		}
 		b, err := fs.ReadFile(root, p)
-		files[p] = string(b)
+		own.files[p] = string(b)
 		return err
 	})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return files, files.source(tb, "sakur4")
-}
+	return own
+})
 
 // TestRankIsTheSameToTheBit ranks this project twice.
 func TestRankIsTheSameToTheBit(t *testing.T) {

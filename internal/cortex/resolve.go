@@ -36,6 +36,8 @@ type Resolver struct {
 
 	// Exact is what the type checker of Go says, nil for nothing. It goes before all tiers.
 	Exact *Exact
+	// Stop says that nobody waits any more: [Resolver.Impact] then ends early with what it has. nil is never.
+	Stop func() bool
 
 	known       map[int][]Edge // by the index of the ref
 	near        map[nameIn]int
@@ -78,6 +80,8 @@ type place struct {
 	// owner is the qualified name of the type that the call stands in, "" for none.
 	owner string
 	cands []int
+	// climbed are the types whose bases were looked at.
+	climbed map[int]bool
 }
 
 func (r *Resolver) resolve(ref int) []Edge {
@@ -230,7 +234,7 @@ func (r *Resolver) resolveBare(p *place, binding *Import) []Edge {
 		}
 	}
 	if p.owner != "" && implicitThis(p.lang) {
-		if out := r.members(p, SameScope, p.owner, p.ref.File, 0); out != nil {
+		if out := r.members(p, SameScope, p.owner, p.ref.File); out != nil {
 			return out
 		}
 	}
@@ -293,13 +297,13 @@ func (r *Resolver) resolveMember(p *place) []Edge {
 	switch strings.TrimSuffix(recv, "()") {
 	case "this", "self", "cls", "Self", "&self", "*this":
 		if p.owner != "" {
-			if out := r.members(p, SameScope, p.owner, p.ref.File, 0); out != nil {
+			if out := r.members(p, SameScope, p.owner, p.ref.File); out != nil {
 				return out
 			}
 			return r.leftOver(p, func(c int) bool { return g.src.Symbols[c].Kind == codesym.Method })
 		}
 	case "super", "base":
-		if out := r.inherited(p, SameScope, p.owner, p.ref.File, 0); out != nil {
+		if out := r.inherited(p, SameScope, p.owner, p.ref.File); out != nil {
 			return out
 		}
 		return nil
@@ -344,7 +348,7 @@ func (r *Resolver) signature(symbol int) string {
 // ofType resolves a member of a type by the type's bare name: the one that is declared nearest.
 func (r *Resolver) ofType(p *place, typ string) []Edge {
 	for _, t := range r.typesNamed(p.ref.File, typ) {
-		if out := r.members(p, ReceiverType, r.g.src.Symbols[t].Name, r.g.src.Symbols[t].File, 0); out != nil {
+		if out := r.members(p, ReceiverType, r.g.src.Symbols[t].Name, r.g.src.Symbols[t].File); out != nil {
 			return out
 		}
 	}
@@ -371,11 +375,8 @@ func (r *Resolver) typesNamed(file int, name string) []int {
 	return out[:min(len(out), maxCandidates)]
 }
 
-// maxBases bounds how far up members are looked for.
-const maxBases = 8
-
 // members resolves to the members of a type, else of what it extends.
-func (r *Resolver) members(p *place, tier Tier, typ string, file, depth int) []Edge {
+func (r *Resolver) members(p *place, tier Tier, typ string, file int) []Edge {
 	g := r.g
 	pkg := g.src.Files[file].Package
 	own := func(c int) bool { return g.src.Symbols[c].Kind == codesym.Method && g.scope(c) == typ }
@@ -392,25 +393,26 @@ func (r *Resolver) members(p *place, tier Tier, typ string, file, depth int) []E
 			return out
 		}
 	}
-	return r.inherited(p, tier, typ, file, depth)
+	return r.inherited(p, tier, typ, file)
 }
 
 // inherited resolves to the members of what a type extends.
-func (r *Resolver) inherited(p *place, tier Tier, typ string, file, depth int) []Edge {
-	if depth == maxBases || typ == "" {
-		return nil
-	}
+func (r *Resolver) inherited(p *place, tier Tier, typ string, file int) []Edge {
 	for _, i := range r.g.byShort[lastName(typ)] {
 		s := &r.g.src.Symbols[i]
-		if s.Name != typ || s.File != file {
+		if s.Name != typ || s.File != file || p.climbed[int(i)] {
 			continue
 		}
+		if p.climbed == nil {
+			p.climbed = map[int]bool{}
+		}
+		p.climbed[int(i)] = true
 		for _, base := range s.Bases {
 			for _, t := range r.typesNamed(file, lastName(base)) {
 				if t == int(i) {
 					continue
 				}
-				if out := r.members(p, tier, r.g.src.Symbols[t].Name, r.g.src.Symbols[t].File, depth+1); out != nil {
+				if out := r.members(p, tier, r.g.src.Symbols[t].Name, r.g.src.Symbols[t].File); out != nil {
 					return out
 				}
 			}

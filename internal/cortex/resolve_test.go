@@ -291,3 +291,29 @@ t.cpp:3 go → t.cpp:T::go(), receiver type 0.90
 		})
 	}
 }
+
+// TestEveryTypeExtendsEveryOther ends: each type is climbed once, however many ways lead to it.
+func TestEveryTypeExtendsEveryOther(t *testing.T) {
+	t.Parallel()
+	const n = 40
+	var goText, py strings.Builder
+	goText.WriteString("package p\n")
+	for i := range n {
+		var fields, bases []string
+		for k := range n {
+			fields = append(fields, fmt.Sprint("*T", k))
+			bases = append(bases, fmt.Sprint("T", k))
+		}
+		fmt.Fprintf(&goText, "type T%d struct { %s }\nfunc f%d(x *T%d) { x.Missing(); x.f.g.Missing() }\n", i, strings.Join(fields, "; "), i, i)
+		fmt.Fprintf(&py, "class T%d(%s):\n  def m(self): self.missing(); super().missing()\n", i, strings.Join(bases, ", "))
+	}
+	goText.WriteString("type I interface { Missing() }\nfunc (U) Missing() {}\ntype U struct{}\n")
+	py.WriteString("class U:\n  def missing(self): pass\n")
+	files := tree{"a.go": goText.String(), "a.py": py.String()}
+	src := files.source(t, "m")
+	r := cortex.NewResolver(cortex.NewGraph(src))
+	r.Text = files.text(src)
+	for _, name := range []string{"U.Missing", "U.missing", "a.py:T0", "a.go:T0", "I"} {
+		r.Impact(symbolNamed(t, src, name), 3, 0)
+	}
+}
