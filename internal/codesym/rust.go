@@ -59,6 +59,9 @@ func (r *rustFile) word(i int, w string) bool {
 
 // item reads what begins at i.
 func (r *rustFile) item(i int) int {
+	if t := &r.toks[i]; t.kind != tokenIdent && t.c != '#' {
+		return i + 1 // nothing begins so
+	}
 	first, test := i, false
 	for r.is(i, '#') && r.is(i+1, '[') {
 		test = test || r.word(i+2, "test") && r.is(i+3, ']')
@@ -238,7 +241,14 @@ func (r *rustFile) function(d decl, first, head, i int) int {
 
 func (r *rustFile) typ(d decl, first, head, i int) int {
 	d.name = r.text(i + 1)
-	d.kind = map[string]Kind{"struct": Struct, "union": Struct, "enum": Enum, "trait": Trait}[r.text(i)]
+	switch r.text(i) {
+	case "struct", "union":
+		d.kind = Struct
+	case "enum":
+		d.kind = Enum
+	default:
+		d.kind = Trait
+	}
 	end := r.until(i+2, true)
 	if !r.is(end, '{') { // a tuple, or nothing in it
 		last := end
