@@ -78,6 +78,11 @@ function after 45-45 | after()
 			imports: []string{"./lib.sh||", "$DIR/more.sh||"},
 		},
 		{name: "empty", want: "\n"},
+		{name: "missing brace and quote", src: "a() {\n  if x; then\n    y\n  fi\n\nb() {\n  echo \"c\n}\n\nd() {\n  e\n}\n", want: `
+function a 1-4 | a() [partial]
+function b 6-8 | b() [partial]
+function d 10-12 | d()
+`},
 	})
 }
 

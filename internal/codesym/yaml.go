@@ -4,6 +4,10 @@ import "strings"
 
 // parseYAML reads the keys of YAML that is written in lines. The items of sequences have no names, and what lies in them, and between brackets, is no symbol.
 func parseYAML(b *builder) {
+	if strings.HasPrefix(strings.TrimLeft(b.src, " \t\r\n"), "{") {
+		parseJSON(b) // which is YAML too
+		return
+	}
 	y := &yamlFile{builder: b, keys: keyList{builder: b}, indents: []int{0}, block: -1, item: -1}
 	for i := 0; i < len(b.src); {
 		i = y.line(i)

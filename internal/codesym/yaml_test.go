@@ -67,6 +67,14 @@ constant version#2 34-34 | version: 2
 `,
 		},
 		{name: "empty", want: "\n"},
+		{name: "JSON", src: "{\n  \"a\": {\"b\": 1}\n}\n", want: "\nmodule a 2-2 | \"a\":\nconstant a.b 2-2 | \"b\": 1\n"},
+		{name: "missing quote and bracket", src: "a: \"x\nb: [1, 2\nc:\n  d: 'y\n  e: 1\n", want: `
+constant a 1-1 | a: "x [partial]
+constant b 2-2 | b: [1, 2 [partial]
+module c 3-5 | c: [partial]
+constant c.d 4-4 | d: 'y [partial]
+constant c.e 5-5 | e: 1
+`},
 	})
 }
 
