@@ -45,6 +45,12 @@
 // change of it, each dependent with its signature of now and whether it was edited since it was first seen, and [Engine.RepoMap] a map of what matters most that fits
 // a budget of tokens.
 //
+// # Finding again
+//
+// [Engine.Recall] merges what several ways of looking find, and says of each hit which of them found it: the words of episodes, facts and interpretations, what is
+// linked to the best of these, and, with an [Embedder], the sense of episodes and interpretations. Vectors are computed beside the calls and never within a
+// commit; see [Engine.Embed].
+//
 // # Caveats
 //
 // A fact proves that these bytes came back from this tool or file. It does not prove that they are true: a tool may lie, and a file may be wrong.

@@ -101,3 +101,11 @@ func Segments(s *Store) int64 {
 	}
 	return n
 }
+
+// Steps returns how many instructions SQLite has run for the statements of a reader's connection: what a search costs, without a clock.
+func Steps(r *Reader) (n int) {
+	for s := range r.conn.Stmts() {
+		n += s.Status(sqlite3.STMTSTATUS_VM_STEP, false)
+	}
+	return n
+}
