@@ -32,7 +32,7 @@ func scanFold(s *sqlite3.Stmt) (FoldRow, error) {
 		CreatedAt:   decodeTime(s.ColumnInt64(9)),
 		ClosedAt:    decodeTime(s.ColumnInt64(10)),
 	}
-	return f, sealedSince("fold "+f.ID, s, 11, f.seal(s.ColumnInt64(9), s.ColumnInt64(10)))
+	return f, sealed("fold "+f.ID, s.ColumnInt64(11), f.seal(s.ColumnInt64(9), s.ColumnInt64(10)))
 }
 
 // seal returns the fields that the fold's seal covers. created and closed are as they are stored.

@@ -69,19 +69,11 @@ func recognise(c *conn) error {
 }
 
 // migrate brings the schema up to date, each step in one immediate transaction. Several processes may do so at once.
-func (s *Store) migrate(ctx context.Context, c *conn) (err error) {
+func (s *Store) migrate(ctx context.Context, c *conn) error {
 	scripts, err := migrations()
 	if err != nil {
 		return err
 	}
-	// A CHECK is changed by writing the schema, which nobody else may.
-	if _, err := c.Config(sqlite3.DBCONFIG_DEFENSIVE, false); err != nil {
-		return err
-	}
-	defer func() {
-		_, e := c.Config(sqlite3.DBCONFIG_DEFENSIVE, true)
-		err = errors.Join(err, e)
-	}()
 	for {
 		done, err := migrateStep(ctx, c, scripts)
 		if err != nil || done {

@@ -43,7 +43,7 @@ func scanReceipt(s *sqlite3.Stmt) (ReceiptRow, error) {
 	} else {
 		row.Body = strings.Replace(row.Body, windowMark, row.WindowID, 1)
 	}
-	return row, sealedSince("receipt of window "+row.WindowID, s, 6, row.seal(s.ColumnInt64(5), s.ColumnInt64(4)))
+	return row, sealed("receipt of window "+row.WindowID, s.ColumnInt64(6), row.seal(s.ColumnInt64(5), s.ColumnInt64(4)))
 }
 
 // seal returns the fields that the receipt's seal covers. created is as it is stored.

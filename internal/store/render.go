@@ -26,7 +26,7 @@ const stateColumns = `version, generation, body, updated, project_id, session_id
 func scanState(s *sqlite3.Stmt) (RenderState, error) {
 	state := RenderState{Version: s.ColumnInt(0), Generation: s.ColumnInt(1), Body: s.ColumnText(2), Updated: decodeTime(s.ColumnInt64(3))}
 	session := s.ColumnText(5)
-	return state, sealedSince("render state of session "+session, s, 6, state.seal(s.ColumnText(4), session))
+	return state, sealed("render state of session "+session, s.ColumnInt64(6), state.seal(s.ColumnText(4), session))
 }
 
 // seal returns the fields that the state's seal covers.
@@ -58,7 +58,7 @@ const decisionColumns = `ord, kind, episode_id, form, body, project_id, session_
 func scanDecision(s *sqlite3.Stmt) (DecisionRow, error) {
 	d := DecisionRow{Ord: s.ColumnInt(0), Kind: s.ColumnText(1), Episode: s.ColumnText(2), Form: s.ColumnText(3), Body: s.ColumnText(4)}
 	session := s.ColumnText(6)
-	return d, sealedSince(fmt.Sprintf("decision %d of session %s", d.Ord, session), s, 7, d.seal(s.ColumnText(5), session))
+	return d, sealed(fmt.Sprintf("decision %d of session %s", d.Ord, session), s.ColumnInt64(7), d.seal(s.ColumnText(5), session))
 }
 
 // seal returns the fields that the decision's seal covers.

@@ -42,14 +42,6 @@ func sealed(what string, recorded int64, fields []any) error {
 	return nil
 }
 
-// sealedSince is sealed for the column of a table that got its seal later: NULL is a row that was written before.
-func sealedSince(what string, s *sqlite3.Stmt, column int, fields []any) error {
-	if s.ColumnType(column) == sqlite3.NULL {
-		return nil
-	}
-	return sealed(what, s.ColumnInt64(column), fields)
-}
-
 // episodeSeal returns the fields that an episode's seal covers: all that is recorded but the content, which has its own digest.
 // at, created and calls are as they are stored.
 func episodeSeal(e *episode.Record, at, created int64, calls string) []any {

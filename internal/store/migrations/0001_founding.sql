@@ -37,8 +37,8 @@ CREATE TABLE episodic_stream (
   episode_id     TEXT NOT NULL UNIQUE CHECK (episode_id <> ''),
   project_id     INTEGER NOT NULL REFERENCES project (num),
   session_id     INTEGER NOT NULL REFERENCES session (num),
-  role           TEXT NOT NULL CHECK (role IN ('system', 'user', 'assistant', 'tool')),
-  eviction_tier  TEXT NOT NULL DEFAULT 'live' CHECK (eviction_tier IN ('live', 'masked', 'referenced', 'archived', 'dropped')),
+  role           TEXT NOT NULL CHECK (role = 'system' OR role = 'user' OR role = 'assistant' OR role = 'tool'),
+  eviction_tier  TEXT NOT NULL DEFAULT 'live' CHECK (eviction_tier = 'live' OR eviction_tier = 'masked' OR eviction_tier = 'referenced' OR eviction_tier = 'archived' OR eviction_tier = 'dropped'),
   superseded_by  TEXT NOT NULL DEFAULT '',
   droppable      INTEGER NOT NULL DEFAULT 0 CHECK (droppable IN (0, 1)),
   fold_id        TEXT NOT NULL DEFAULT '',
@@ -105,9 +105,10 @@ CREATE TABLE symbolic_fact (
   fact_id        TEXT NOT NULL UNIQUE CHECK (fact_id <> ''),
   project_id     TEXT NOT NULL REFERENCES project (project_id),
   qualified_name TEXT NOT NULL,
-  kind           TEXT NOT NULL CHECK (kind IN ('function', 'method', 'class', 'struct', 'enum', 'trait', 'interface', 'type',
-    'constant', 'module', 'import', 'export', 'tool_output_field', 'tool_exit_code', 'http_header', 'json_field', 'csv_column',
-    'diff_hunk', 'regex_match')),
+  kind           TEXT NOT NULL CHECK (kind = 'function' OR kind = 'method' OR kind = 'class' OR kind = 'struct' OR kind = 'enum' OR kind = 'trait'
+    OR kind = 'interface' OR kind = 'type' OR kind = 'constant' OR kind = 'module' OR kind = 'import' OR kind = 'export'
+    OR kind = 'tool_output_field' OR kind = 'tool_exit_code' OR kind = 'http_header' OR kind = 'json_field' OR kind = 'csv_column' OR kind = 'diff_hunk'
+    OR kind = 'regex_match'),
   file_path      TEXT NOT NULL,
   source         TEXT NOT NULL CHECK (source <> ''),
   value          BLOB NOT NULL,
@@ -296,6 +297,7 @@ CREATE TABLE folds (
   summary        TEXT NOT NULL DEFAULT '',
   created        INTEGER NOT NULL,
   closed         INTEGER NOT NULL DEFAULT 0,
+  seal       INTEGER NOT NULL,
   FOREIGN KEY (project_id, session_id) REFERENCES session (project_id, session_id)
 ) STRICT;
 
@@ -305,7 +307,8 @@ CREATE INDEX folds_session ON folds (project_id, session_id, num);
 CREATE TABLE dependency_graph_edge (
   project_id TEXT NOT NULL REFERENCES project (project_id),
   to_id      TEXT NOT NULL CHECK (to_id <> ''),
-  kind       TEXT NOT NULL CHECK (kind IN ('supersedes', 'folded_from', 'derived_from', 'mentions', 'calls', 'imports', 'implements')),
+  kind       TEXT NOT NULL CHECK (kind = 'supersedes' OR kind = 'folded_from' OR kind = 'derived_from' OR kind = 'mentions' OR kind = 'calls' OR kind = 'imports'
+    OR kind = 'implements'),
   from_id    TEXT NOT NULL CHECK (from_id <> ''),
   site       TEXT NOT NULL,
   seen_hash  TEXT NOT NULL,
@@ -316,17 +319,24 @@ CREATE TABLE dependency_graph_edge (
 
 CREATE INDEX dependency_graph_edge_from ON dependency_graph_edge (project_id, from_id, kind);
 
+-- A file of the project's source. modified is its own time, indexed when it was looked at; content_hash is '' where it was not read. problem is why it has
+-- no symbols, symbols and calls count its rows. package is what the file itself says of where it belongs: a declared package, or the path of a go.mod's module.
 CREATE TABLE repo_file (
+  num          INTEGER PRIMARY KEY,
   project_id   TEXT NOT NULL REFERENCES project (project_id),
-  path         TEXT NOT NULL,
+  path         TEXT NOT NULL CHECK (path <> ''),
   language     TEXT NOT NULL,
+  package      TEXT NOT NULL,
   content_hash TEXT NOT NULL,
   bytes        INTEGER NOT NULL,
   modified     INTEGER NOT NULL,
   indexed      INTEGER NOT NULL,
-  problem      TEXT NOT NULL DEFAULT '',
-  PRIMARY KEY (project_id, path)
-) STRICT, WITHOUT ROWID;
+  parser       INTEGER NOT NULL,
+  problem      TEXT NOT NULL,
+  symbols      INTEGER NOT NULL,
+  calls        INTEGER NOT NULL,
+  UNIQUE (project_id, path)
+) STRICT;
 
 CREATE TABLE note (
   project_id TEXT NOT NULL,
@@ -350,6 +360,7 @@ CREATE TABLE render_state (
   generation INTEGER NOT NULL,
   body       TEXT NOT NULL,
   updated    INTEGER NOT NULL,
+  seal       INTEGER NOT NULL,
   PRIMARY KEY (project_id, session_id),
   FOREIGN KEY (project_id, session_id) REFERENCES session (project_id, session_id)
 ) STRICT, WITHOUT ROWID;
@@ -362,6 +373,7 @@ CREATE TABLE render_decision (
   episode_id TEXT NOT NULL,
   form       TEXT NOT NULL,
   body       TEXT NOT NULL,
+  seal       INTEGER NOT NULL,
   PRIMARY KEY (project_id, session_id, ord),
   FOREIGN KEY (project_id, session_id) REFERENCES session (project_id, session_id)
 ) STRICT, WITHOUT ROWID;
@@ -374,6 +386,7 @@ CREATE TABLE receipt (
   body       ANY NOT NULL CHECK (typeof(body) IN ('text', 'blob')),
   observed   INTEGER NOT NULL CHECK (observed IN (0, 1)),
   created    INTEGER NOT NULL,
+  seal       INTEGER NOT NULL,
   PRIMARY KEY (session_id, turn, window_id),
   UNIQUE (session_id, window_id)
 ) STRICT, WITHOUT ROWID;

@@ -1,26 +1,4 @@
--- What is known of a project's source code. Nothing wrote the founding table of files yet; it gets a number, by which the others name a file.
--- modified is the file's own time, indexed when it was looked at; content_hash is '' where it was not read. problem is why it has no symbols.
--- symbols and calls count its rows below. package is what the file itself says of where it belongs: a declared package, or the path of a go.mod's module.
-DROP TABLE repo_file;
-
-CREATE TABLE repo_file (
-  num          INTEGER PRIMARY KEY,
-  project_id   TEXT NOT NULL REFERENCES project (project_id),
-  path         TEXT NOT NULL CHECK (path <> ''),
-  language     TEXT NOT NULL,
-  package      TEXT NOT NULL,
-  content_hash TEXT NOT NULL,
-  bytes        INTEGER NOT NULL,
-  modified     INTEGER NOT NULL,
-  indexed      INTEGER NOT NULL,
-  parser       INTEGER NOT NULL,
-  problem      TEXT NOT NULL,
-  symbols      INTEGER NOT NULL,
-  calls        INTEGER NOT NULL,
-  UNIQUE (project_id, path)
-) STRICT;
-
--- A symbol is a row of the ledger; here is what the ledger does not hold. num is the number of the fact, ord the place in the file from 0, parent an ord or -1.
+-- What is known of a project's source code beside the ledger, of which a symbol is a row. num is the number of the fact, ord the place in the file from 0, parent an ord or -1.
 -- key is the last part of the name, by which it is looked up; short is the declared name, '' where it is the key. bases are separated by line breaks.
 -- flags: 1 test, 2 exported, 4 partial.
 CREATE TABLE code_symbol (
