@@ -25,6 +25,10 @@ const (
 	// goneShare is the part of the window that the list of names may take, maxGoneTokens the most.
 	goneShare     = 40
 	maxGoneTokens = 800
+	// With KV shift a compaction is to cost one in forty of what it frees: shiftShare is that part of the window, where a compaction frees three tenths of it;
+	// shiftNote is what the rest of the note takes.
+	shiftShare = 133
+	shiftNote  = 100
 	// goneBytes is what a token holds of such a list, which is little: names are made of many short tokens.
 	goneBytes = 3
 	// goneHalf is after how many episodes a name has lost half of its weight.
@@ -62,10 +66,10 @@ func (l *live) leave(entries []*turn.Entry) {
 	l.Gone = l.Gone[:min(len(l.Gone), maxGone)]
 }
 
-// goneTokens is the room of the list in a window of that many tokens. Where a compaction is to cost next to nothing there is none.
+// goneTokens is the room of the list in a window of that many tokens.
 func (l *live) goneTokens(window int) int {
 	if l.scattered {
-		return 0
+		return min(max(window/shiftShare-shiftNote, 0), maxGoneTokens)
 	}
 	return min(window/goneShare, maxGoneTokens)
 }
