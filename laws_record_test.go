@@ -107,7 +107,7 @@ func TestLaw07NoRungIsSkipped(t *testing.T) {
 	for i := range 60 {
 		text := d.prose(1 + d.rng.IntN(2500))
 		if i%2 == 0 {
-			text = fmt.Sprintf("%d ", i) + strings.Repeat("plain words that name nothing ", 1+d.rng.IntN(80)) // worth no more than its first lines
+			text = fmt.Sprintf("part %d: ", i) + strings.Repeat("plain words that name nothing ", 1+d.rng.IntN(80)) // worth no more than its first lines
 		}
 		d.read("f.go", text)
 		if i%7 == 3 {
