@@ -184,7 +184,12 @@ func (s *Session) compact(ctx context.Context, l *live, c *compaction) error {
 		if err := l.count(ctx); err != nil {
 			return err
 		}
-		if l.counted.Total() <= c.limit {
+		var over *BudgetError
+		if total := l.counted.Total(); total <= c.limit {
+			if errors.As(err, &over) && total > c.target {
+				c.floor = nonEmpty(c.floor, over.Floor) // what had no room before stands in the way of the target still
+			}
+			c.reason = nonEmpty(c.reason, "the head was written anew")
 			return nil
 		}
 		err = s.squeeze(ctx, l, c)

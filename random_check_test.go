@@ -10,9 +10,9 @@ import (
 )
 
 // overflow wants a refusal for want of room to be true: the head, the pins and two stubs do not fit.
-func (w *world) overflow(what string, b *sakur4.BudgetError) {
+func (w *world) overflow(what string, b *sakur4.BudgetError, other bool) {
 	const ours = 2600 // bytes of two trimmed user turns, the fixed messages and the archive note, generously
-	_, limit := w.limits()
+	_, limit := w.limits(other)
 	system := w.m.head.System + "\n\n"
 	for id, p := range w.m.pins {
 		system += string(id) + ", constraint: The user pinned a constraint. It is in force from here on: <sakur4:note kind=></sakur4:note>\n" + p
@@ -30,12 +30,15 @@ func (w *world) overflow(what string, b *sakur4.BudgetError) {
 	}
 }
 
-// limits are the setup's, or those without a server where it has never answered.
-func (w *world) limits() (window, limit int) {
-	u := w.a.setup
-	if !w.a.server.seen && u.window == 0 {
+// limits are the setup's, or those without a server where it has never answered the first engine or, if other is set, the second.
+func (w *world) limits(other bool) (window, limit int) {
+	u, server := w.a.setup, w.a.server
+	if other && w.a.second != nil {
+		server = w.a.second
+	}
+	if !server.seen && u.window == 0 {
 		u.backend = sakur4.DefaultWindow
-	} else if !w.a.server.seen {
+	} else if !server.seen {
 		u.backend = u.window
 	}
 	return u.limits()
@@ -57,7 +60,7 @@ func (w *world) check(x *sakur4.Window, h sakur4.Head, other bool) {
 	ids := promptIDs(w.t, w.a.server.Server, x.Messages, h.Tools)
 	again := m.window != nil && x.ID == m.window.ID
 	local := slices.ContainsFunc(r.Notes, countedLocally)
-	_, limit := w.limits()
+	_, limit := w.limits(other)
 	if !local && len(ids) > limit {
 		w.fatalf("a prompt of %d tokens, the limit is %d (again %t)", len(ids), limit, again)
 	}

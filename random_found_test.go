@@ -280,3 +280,22 @@ func TestTemplateBecomesKnown(t *testing.T) {
 		}
 	}
 }
+
+// TestTemplateBecomesKnownBeforeAPrompt: a call that made no prompt while the server was down leaves no guess behind.
+func TestTemplateBecomesKnownBeforeAPrompt(t *testing.T) {
+	t.Parallel()
+	clock := time.Unix(1_700_000_000, 0).UTC()
+	r := newRig(t, setup{backend: 8000, kind: boundary.AnyToken, vocabulary: 1, template: 1}, &clock)
+	s := r.session(false)
+	head := sakur4.Head{System: "You are a careful engineer."}
+	r.fail(0, 1000)
+	if _, err := s.Window(t.Context(), head); !errors.Is(err, sakur4.ErrNoTurn) {
+		t.Fatalf("Window() = %v, want %v", err, sakur4.ErrNoTurn)
+	}
+	r.fail(0, 0)
+	clock = clock.Add(time.Hour)
+	mustCommit(t, s, user("Look."))
+	if w := mustWindow(t, s, head); w.Messages[0].Role == "system" {
+		t.Errorf("a system message for a template that has none:\n%s", outline(w.Messages))
+	}
+}

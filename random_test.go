@@ -227,7 +227,7 @@ func (w *world) window(closing, other bool) *sakur4.Window {
 			w.fatalf("Window after %q = %v, want %v", tail, err, sakur4.ErrNoTurn)
 		}
 	case errors.As(err, &budget):
-		w.overflow("Window", budget)
+		w.overflow("Window", budget, other)
 	case err != nil:
 		w.fatalf("Window = %v", err)
 	default:
@@ -426,10 +426,10 @@ func (w *world) plan() {
 
 func (w *world) planned(what string, p *sakur4.Plan, err error) {
 	var budget *sakur4.BudgetError
-	_, limit := w.limits()
+	_, limit := w.limits(false)
 	switch {
 	case errors.As(err, &budget):
-		w.overflow(what, budget)
+		w.overflow(what, budget, false)
 	case errors.Is(err, sakur4.ErrNoTurn):
 		if w.m.tail != "" {
 			w.fatalf("%s = %v after %q", what, err, w.m.tail)

@@ -57,6 +57,9 @@ func (s *Session) next(ctx context.Context, head Head, down error) (*Window, err
 		return nil, err
 	}
 	s.live = l
+	if fallback != "" && l.revision == 0 {
+		l.Guessed = true // also where this call makes no prompt: the next one goes on with this rendering
+	}
 	if head.CloseOpenCalls {
 		l.chat.CloseOpen()
 	}
