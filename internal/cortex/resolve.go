@@ -184,8 +184,11 @@ func (r *Resolver) share(p *place, out []Edge, confidence float64) []Edge {
 			return cmp.Compare(r.distance(from, a.To), r.distance(from, b.To))
 		})
 		confidence /= float64(len(names))
-		out = out[:min(len(out), k)]
+	} else {
+		k = maxNamesakes
 	}
+	// What is left out is not kept in memory either: every call of a common name would hold all declarations of it.
+	out = slices.Clone(out[:min(len(out), k)])
 	for i := range out {
 		out[i].Confidence = confidence
 	}

@@ -317,3 +317,28 @@ func TestEveryTypeExtendsEveryOther(t *testing.T) {
 		r.Impact(symbolNamed(t, src, name), 3, 0)
 	}
 }
+
+// TestManyDeclarationsOfOneName: what is kept of a call is bounded, so that the edges of a file grow with its size and not with its square.
+func TestManyDeclarationsOfOneName(t *testing.T) {
+	t.Parallel()
+	const n = 300
+	var classes strings.Builder
+	for i := range n {
+		fmt.Fprintf(&classes, "class T%d:\n  def f(self, x): x.f(x)\n", i)
+	}
+	for _, c := range []struct {
+		name, text string
+		most       int
+	}{
+		{"one declaration many times", strings.Repeat("def f(): f()\n", n), 64},
+		{"a method of many types", classes.String(), 5},
+	} {
+		src := tree{"a.py": c.text}.source(t, "m")
+		r := cortex.NewResolver(cortex.NewGraph(src))
+		for i := range src.Refs {
+			if got := r.Resolve(i); len(got) == 0 && c.most == 64 || len(got) > c.most || cap(got) > 2*c.most {
+				t.Fatalf("%s: Resolve(%d) = %d edges, %d held, want at most %d", c.name, i, len(got), cap(got), c.most)
+			}
+		}
+	}
+}
