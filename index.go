@@ -19,7 +19,7 @@ import (
 // IndexOptions say what [Engine.Index] reads. The zero value reads the project's folder.
 type IndexOptions struct {
 	// FS is what is read instead of the project's folder, such as a tree of an archive. As long as the engine is open, files are then looked up there by
-	// [Engine.Symbol] and [Engine.Recall] as well. nil is the folder, of which nothing outside is read.
+	// [Engine.Symbol] and [Engine.Recall] as well, and a later call with nil reads it again. Otherwise nil is the folder, of which nothing outside is read.
 	FS fs.FS
 	// Exclude are patterns as a .gitignore in the root would have them, and decide before those of the tree: "vendor/", "*.pb.go", "!keep.go".
 	Exclude []string
@@ -45,10 +45,10 @@ type IndexProgress struct {
 
 // IndexReport says what [Engine.Index] found and did.
 type IndexReport struct {
-	// Files are those that were met, but for ignored ones, of which Ignored counts those left out and whole folders once.
+	// Files are those that were met, skipped ones too, but for ignored ones, of which Ignored counts those left out and whole folders once.
 	Files   int `json:"files"`
 	Ignored int `json:"ignored"`
-	// Parsed files were new or had changed, Unchanged ones were as they are in the index, Removed ones are not there any more. Bytes is how much was parsed.
+	// Parsed files were new or had changed, Unchanged ones were as they are in the index, skipped ones among them, Removed ones are not there any more. Bytes is how much was parsed.
 	Parsed    int   `json:"parsed"`
 	Unchanged int   `json:"unchanged"`
 	Removed   int   `json:"removed"`

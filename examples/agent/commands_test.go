@@ -93,3 +93,32 @@ func TestDoctor(t *testing.T) {
 		t.Errorf("doctor of a dead server = %d with %d problems, want 1 with one: %s", got.code, problems, got.out)
 	}
 }
+
+// TestHelp: the help tells every command, and a command or a store in the wrong place is told where it belongs.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	got := runAgent(t, "", "-h")
+	if got.code != 0 || got.out != "" {
+		t.Errorf("agent -h = %d, %q", got.code, got.out)
+	}
+	for _, name := range []string{"doctor", "status", "verify", "receipt", "plan", "episodes", "sessions", "pins", "evictions", "recall", "folds", "staleness", "dream",
+		"index", "symbol", "impact", "map", "-db"} {
+		if name != "-db" && command(name) == nil {
+			t.Errorf("there is no command %s", name)
+		}
+		if !strings.Contains(got.err, " "+name+" ") && !strings.Contains(got.err, " "+name+"\n") {
+			t.Errorf("agent -h does not tell %s:\n%s", name, got.err)
+		}
+	}
+	for _, c := range []struct {
+		args []string
+		err  string
+	}{
+		{[]string{"-db", "x.db", "status"}, `unexpected argument "status": agent -h tells the commands, which stand in front of the flags`},
+		{[]string{"symbol", "Open", "-db", "x.db"}, "name its file with -db, in front of other words"},
+	} {
+		if got := runAgent(t, "", c.args...); got.code != 2 || !strings.Contains(got.err, c.err) {
+			t.Errorf("agent %q = %d, %q, want %q", c.args, got.code, got.err, c.err)
+		}
+	}
+}

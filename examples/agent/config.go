@@ -28,6 +28,18 @@ const (
 	scriptedReply  = 16 // tokens: the words of the reply are ignored
 )
 
+// usage stands in front of the flags.
+const usage = `Usage of agent: agent [flags], or agent COMMAND [flags] [words], with the flags in front of the words
+  agent                  explores the current folder; works on -task, or talks, where a model is there
+  agent doctor           says what works, and what to do about what does not
+  agent dream | index    write interpretations, or the project's source code, into the store -db
+  agent status | verify | receipt | plan | episodes | sessions | pins | evictions | folds | staleness | recall WORDS
+  agent symbol NAME | impact NAME | map
+                         look into the store -db
+  agent COMMAND -h       tells the flags of a command
+Flags:
+`
+
 // config is what the flags say.
 type config struct {
 	llama, db, session, root, task, policy          string
@@ -51,6 +63,12 @@ func parseFlags(command string, args []string, errs io.Writer) (config, error) {
 	name := strings.TrimSpace("agent " + command)
 	f := flag.NewFlagSet(name, flag.ContinueOnError)
 	f.SetOutput(errs)
+	if command == "" {
+		f.Usage = func() {
+			fmt.Fprint(errs, usage)
+			f.PrintDefaults()
+		}
+	}
 	f.StringVar(&c.llama, "llama", "", "`URL` of a llama.cpp server (default $SAKUR4_LLAMA_URL, else "+defaultURL+" if a model is wanted and one answers, else the embedded simulator)")
 	f.StringVar(&c.db, "db", memoryDB, "`file` of the store")
 	f.StringVar(&c.session, "session", "", "`id` of the session (default: the project's latest)")
@@ -127,13 +145,13 @@ func (c *config) validate(command string) error {
 	case asked != "" && c.words == "":
 		bad("%s needs %s", command, asked)
 	case asked == "" && c.words != "":
-		bad("unexpected argument %q", c.words)
+		bad("unexpected argument %q: agent -h tells the commands, which stand in front of the flags", c.words)
 	}
 	if _, named := c.url(); c.summarize && !named {
 		bad("-summarize needs a server: name it with -llama")
 	}
 	if command != "" && command != "doctor" && c.db == memoryDB {
-		bad("%s looks into a store: name its file with -db", command)
+		bad("%s looks into a store: name its file with -db, in front of other words", command)
 	}
 	return errors.Join(errs...)
 }

@@ -12,6 +12,8 @@
 //	agent impact NAME                says what may notice a change of it; map -budget N shows what matters most
 //	agent dream                      writes interpretations into a store while its server is idle
 //
+// Flags stand behind the command and in front of a NAME or WORDS: agent symbol -db memory.db Open.
+//
 // The script needs no intelligent model: it ignores the words of a reply, and drives a real server as well as the simulator. While it runs the
 // agent checks what the package promises, with code of its own, and says in its closing summary what held.
 //

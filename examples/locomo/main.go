@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -28,7 +29,9 @@ func run(ctx context.Context, args []string, out, diagnostics io.Writer) (err er
 	flags.SetOutput(diagnostics)
 	in := flags.String("in", "", "the `file` with the conversations")
 	asJSON := flags.Bool("json", false, "print JSON")
-	if err := flags.Parse(args); err != nil {
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return nil
+	} else if err != nil {
 		return err
 	}
 	if *in == "" || flags.NArg() > 0 {

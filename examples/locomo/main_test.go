@@ -116,3 +116,11 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestHelpIsNoError(t *testing.T) {
+	t.Parallel()
+	var out, diagnostics bytes.Buffer
+	if err := run(t.Context(), []string{"-h"}, &out, &diagnostics); err != nil || !strings.Contains(diagnostics.String(), "-in") {
+		t.Errorf("run(-h) = %v, %q", err, diagnostics.String())
+	}
+}
