@@ -43,6 +43,9 @@ func TestEpisodesComeBackByteForByte(t *testing.T) {
 		now := clock()
 		s := storetest.Open(t, store.Config{Path: path, Now: now})
 		ensure(t, s, "p", "s")
+		write(t, s, func(tx *store.Tx) error {
+			return tx.OpenFold(store.FoldRow{ID: "fold_1", Project: "p", Session: "s", Opened: 1})
+		})
 		var want []episode.Record
 		for _, e := range records {
 			e.Project, e.Session = "p", "s"
@@ -125,6 +128,9 @@ func TestEpisodesFilters(t *testing.T) {
 	ensure(t, s, "p", "b")
 	day := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
 	write(t, s, func(tx *store.Tx) error {
+		if err := tx.OpenFold(store.FoldRow{ID: "f", Project: "p", Session: "a", Opened: 1}); err != nil {
+			return err
+		}
 		for i, e := range []episode.Record{
 			{ID: "1", Session: "a", Role: episode.User},
 			{ID: "2", Session: "a", Role: episode.Assistant, Fold: "f"},

@@ -34,7 +34,7 @@ const maxProblems = 100
 
 // Verify checks the whole store: SQLite's own integrity and foreign keys, the mark and the triggers, that every episode's content has
 // its digest, that what episodes, pins, notes, entries, renderings, receipts and folds record has its seal, that tiers agree with the steps that
-// were written, and that the full-text index is coherent. Damage is in the report; an error says that it could not be checked.
+// were written, that what a row names is there, and that the full-text index is coherent. Damage is in the report; an error says that it could not be checked.
 func (s *Store) Verify(ctx context.Context) (Report, error) {
 	if err := s.enter(); err != nil {
 		return Report{}, fail(ctx, err, "verify")
@@ -188,6 +188,12 @@ SELECT e.episode_id, e.superseded_by
 FROM episodic_stream e
 WHERE e.superseded_by <> ''
   AND NOT EXISTS (SELECT 1 FROM episodic_stream n WHERE n.episode_id = e.superseded_by AND n.project_id = e.project_id)
+ORDER BY e.seq`},
+		{"episode %s is in fold %s, which is not there", `
+SELECT e.episode_id, e.fold_id
+FROM episodic_stream e
+WHERE e.fold_id <> ''
+  AND NOT EXISTS (SELECT 1 FROM folds f JOIN project p ON p.project_id = f.project_id WHERE f.fold_id = e.fold_id AND p.num = e.project_id)
 ORDER BY e.seq`},
 		{"session %s has %s rendering decisions, the last is number %s", `
 SELECT session_id, count(*), max(ord)
