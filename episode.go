@@ -252,7 +252,7 @@ type Usage struct {
 	Window WindowID
 	// PromptTokens is the server's count of the prompt; 0 is "not reported".
 	PromptTokens int
-	// CachedTokens is how many of them were reused; nil is "not reported", which is not 0.
+	// CachedTokens is how many of them were reused; nil is "not reported", which is not 0. More than the prompt has count as all of it, and the receipt's cause says so.
 	CachedTokens *int
 	// CompletionTokens is the size of the reply.
 	CompletionTokens int

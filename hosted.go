@@ -3,6 +3,7 @@ package sakur4
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"sakur4/boundary"
 	"sakur4/internal/embedded"
@@ -37,7 +38,7 @@ type HostedProvider struct {
 // The error is [ErrUnsupported] where a number of p makes no sense.
 func Hosted(p HostedProvider) (Backend, error) {
 	g := p.Geometry
-	if p.Window < 0 || g.Min < 0 || g.Block < 0 || g.Marks < 0 || g.Marks > boundary.MaxMarks {
+	if p.Window < 0 || !sensible(g) {
 		return nil, fmt.Errorf("%w: provider with a window of %d tokens and the geometry %+v", ErrUnsupported, p.Window, g)
 	}
 	if p.Name == "" {
@@ -47,6 +48,12 @@ func Hosted(p HostedProvider) (Backend, error) {
 		p.Tokenizer = tokens.O200k()
 	}
 	return &hosted{p: p, local: embedded.New(embedded.Config{Window: p.Window, Tokenizer: p.Tokenizer})}, nil
+}
+
+// sensible reports whether a cache can have the shape g.
+func sensible(g boundary.Geometry) bool {
+	return g.Kind >= boundary.Unknown && g.Kind <= boundary.Marked && slices.IsSorted(g.Points) && g.Min >= 0 && g.Block >= 0 && (g.Block > 0 || g.Kind != boundary.Blocks) &&
+		g.Marks >= 0 && g.Marks <= boundary.MaxMarks
 }
 
 // hosted is the backend of [Hosted].

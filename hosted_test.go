@@ -233,6 +233,25 @@ func TestHostedNotReported(t *testing.T) {
 	}
 }
 
+// TestHostedMoreCachedThanSent: a provider that reports the prompt without its cached part is a mistake that is easily made, and is named.
+func TestHostedMoreCachedThanSent(t *testing.T) {
+	t.Parallel()
+	d, _, _ := hostedTrial(t, storePath(t), boundary.Anthropic(1024), 32768)
+	d.user("Go on.")
+	for _, test := range []struct{ prompt, cached int }{{100, 100}, {0, 200}, {100, 101}} {
+		d.read(fmt.Sprintf("f%d.go", test.cached), d.prose(400))
+		d.window()
+		r, err := d.s.Observe(t.Context(), sakur4.Usage{PromptTokens: test.prompt, CachedTokens: &test.cached})
+		want := ""
+		if test.prompt > 0 && test.cached > test.prompt {
+			want = "101 cached tokens were reported of a prompt of 100: the size of the prompt is to include them"
+		}
+		if c := r.Cache; err != nil || c.Cause != want {
+			t.Errorf("Observe(%d cached of %d) = %+v, %v, want the cause %q", test.cached, test.prompt, c, err, want)
+		}
+	}
+}
+
 // TestHostedIsNoServer: a provider saves no slots, is never known to be idle, and numbers without sense are refused.
 func TestHostedIsNoServer(t *testing.T) {
 	t.Parallel()
@@ -245,7 +264,9 @@ func TestHostedIsNoServer(t *testing.T) {
 	if _, err := d.eng.Dream(context.Background(), sakur4.DreamOptions{}); !errors.Is(err, sakur4.ErrNotIdle) {
 		t.Errorf("Dream() = %v, want %v", err, sakur4.ErrNotIdle)
 	}
-	for _, bad := range []sakur4.HostedProvider{{Window: -1}, {Geometry: boundary.Geometry{Block: -1}}, {Geometry: boundary.Geometry{Kind: boundary.Marked, Marks: 5}}} {
+	for _, bad := range []sakur4.HostedProvider{{Window: -1}, {Geometry: boundary.Geometry{Block: -1}}, {Geometry: boundary.Geometry{Kind: boundary.Marked, Marks: 5}},
+		{Geometry: boundary.Geometry{Kind: boundary.Marked + 1}}, {Geometry: boundary.Geometry{Kind: -1}}, {Geometry: boundary.Geometry{Kind: boundary.Blocks}},
+		{Geometry: boundary.Geometry{Kind: boundary.Points, Points: []int{5, 3}}}} {
 		if b, err := sakur4.Hosted(bad); !errors.Is(err, sakur4.ErrUnsupported) {
 			t.Errorf("Hosted(%+v) = %v, %v, want %v", bad, b, err, sakur4.ErrUnsupported)
 		}

@@ -155,6 +155,9 @@ func (s *Session) measured(r *receipt.Receipt, u Usage, l *live) {
 		c.Cause = cause(c, m)
 		r.Notes = append(r.Notes, learned(m)...)
 	}
+	if *u.CachedTokens > prompt && u.PromptTokens > 0 {
+		c.Cause = fmt.Sprintf("%d cached tokens were reported of a prompt of %d: the size of the prompt is to include them", *u.CachedTokens, prompt)
+	}
 }
 
 // cause names why the server reused other than predicted.
