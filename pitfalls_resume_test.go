@@ -196,14 +196,27 @@ func TestPitfall13StoredSessionRendersAsItDid(t *testing.T) {
 		}
 	}
 	// The version is stored, and another one is refused rather than guessed at.
+	status, err := d.eng.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := d.eng.Close(); err != nil {
 		t.Fatal(err)
 	}
-	raw := storetest.Raw(t, path)
-	if v, err := raw.Query(`SELECT version FROM render_state`); err != nil || len(v) != 1 || v[0][0] != int64(1) {
-		t.Errorf("stored render version = %v, %v, want 1", v, err)
-	}
-	if err := raw.Exec(`UPDATE render_state SET version = 99`); err != nil {
+	project := status.Project
+	st := storetest.Open(t, store.Config{Path: path})
+	err = st.Write(t.Context(), func(tx *store.Tx) error {
+		state, err := tx.RenderState(project, "main")
+		if err != nil {
+			return err
+		}
+		if state.Version != 1 {
+			t.Errorf("stored render version = %d, want 1", state.Version)
+		}
+		state.Version = 99
+		return tx.PutRenderState(project, "main", state)
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	eng := openEngine(t, path, &sakur4.Options{Project: "trial", Window: 4096})
