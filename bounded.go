@@ -16,8 +16,8 @@ const (
 	backendRest = 30 * time.Second
 )
 
-// errHung is the cause where a backend let a question run into its timeout.
-var errHung = errors.New("sakur4: the backend did not answer in time")
+// errHung is the cause where a backend or an embedder let a question run into its timeout.
+var errHung = errors.New("sakur4: no answer in time")
 
 // bounded asks a backend with a time limit on each question.
 type bounded struct{ b boundary.Backend }
