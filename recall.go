@@ -80,7 +80,8 @@ const (
 )
 
 // Recall finds episodes, facts and interpretations by their words, and with [Options.Embedder] by their sense, also those that have left the window. It reads
-// everything that was committed before it was called. An embedder that is slow or fails takes nothing from the answer but its own part; the notes say so.
+// everything that was committed before it was called. An embedder that is slow or fails takes nothing from the answer but its own
+// part; the notes say so. One that is slow is waited for, for some seconds, and after that not asked for half a minute.
 func (e *Engine) Recall(ctx context.Context, q Query) (Hits, error) {
 	if err := e.check(ctx); err != nil {
 		return Hits{}, err

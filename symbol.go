@@ -23,7 +23,8 @@ type Symbol struct {
 	// types where the language has overloads, and "#2", "#3" where names repeat in a file.
 	Name          string `json:"name"`
 	QualifiedName string `json:"qualified_name"`
-	// Kind is one of those that [symbolic.Kinds] begins with. Language is that of the file, Package what the language calls the unit that it belongs to.
+	// Kind is one of those that [symbolic.Kinds] begins with. Language is that of the file, Package what the language calls the unit that it belongs to: of Go
+	// the path that it is imported by, "" in the root of a tree without a go.mod.
 	Kind     string `json:"kind"`
 	Language string `json:"language"`
 	Package  string `json:"package,omitempty"`
@@ -88,8 +89,8 @@ const (
 )
 
 // Symbol returns a symbol by its name: the qualified name, one with the package or the file in front ("store.Open", "store/open.go:Open"), or the end of one. A kind
-// may stand before it ("struct T"), and parameter types may be left out. The symbol is what its file holds at this moment: a file that has changed since it was indexed
-// is read anew, and the index is brought up to date for it unless the store is read-only. A name that the index does not have is looked for in the indexed files that
+// may stand before it ("struct T"), and parameter types may be left out or be "()". The symbol is what its file holds at this moment: a file that has changed since
+// it was indexed is read anew, and the index is brought up to date for it unless the store is read-only. A name that the index does not have is looked for in the indexed files that
 // have changed; files that are new are found by [Engine.Index].
 //
 // The errors are a [*SymbolError] and, where the file cannot be read, [ErrUnverified].

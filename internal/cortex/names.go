@@ -77,14 +77,19 @@ func Keys(question string) []string {
 }
 
 // Find returns the indexes in list of what a question names: the exact qualified name, one with the package or the file in front, or the end of one. A kind and a
-// space may stand before the name: "struct T". The first of these ways that finds anything decides; more than one index means that the question is ambiguous.
+// space may stand before the name: "struct T"; "()" may follow it, as where it is called. The first of these ways that finds anything decides; more than one index means that the question is ambiguous.
 // list must hold every symbol whose key is one of [Keys].
 func Find(question string, list []Named) []int {
 	if found := find("", question, list); found != nil {
 		return found
 	}
 	if kind, name := cutKind(question); kind != "" {
-		return find(kind, name, list)
+		if found := find(kind, name, list); found != nil {
+			return found
+		}
+	}
+	if name, called := strings.CutSuffix(question, "()"); called {
+		return Find(name, list)
 	}
 	return nil
 }
