@@ -138,6 +138,11 @@ func TestLaw11VectorsNeverLeak(t *testing.T) {
 			}
 			own[name][id], own[name][e.ID] = true, true
 		}
+		if o.Embedder != nil { // an engine waits for the vectors of its own project only
+			if _, err := eng.Embed(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 	for name, o := range options { // a recall waits for its own project alone
 		if o.Embedder == nil {
