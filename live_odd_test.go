@@ -156,12 +156,12 @@ func TestLiveWrongSettings(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		o    llamatest.Options
-		// harmless: with checkpoints this dense, a batch of another size gives points that are a little later than predicted, and rarely an earlier one.
-		harmless bool
+		// changes says that there are always enough misses. A wide spacing has the predicted points at times, and a batch of another size nearly always.
+		changes bool
 	}{
 		{name: "spacing", o: llamatest.Options{Spacing: 2048, UBatch: 512, Checkpoints: 32}},
-		{name: "count", o: llamatest.Options{Spacing: 256, UBatch: 512, Checkpoints: 3}},
-		{name: "ubatch", o: llamatest.Options{Spacing: 256, UBatch: 256, Checkpoints: 32}, harmless: true},
+		{name: "count", o: llamatest.Options{Spacing: 256, UBatch: 512, Checkpoints: 3}, changes: true},
+		{name: "ubatch", o: llamatest.Options{Spacing: 256, UBatch: 256, Checkpoints: 32}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := c.o
@@ -187,14 +187,14 @@ func TestLiveWrongSettings(t *testing.T) {
 						t.Errorf("window %d: %d predicted, %d measured after the profile changed at window %d", r.Turn, r.Cache.Predicted, r.Cache.Reused, d.windows[distrust].Turn)
 					}
 				case d.broke[i]:
-					row = 0 // an append says nothing about checkpoints
+					row = max(row-1, 0) // an append says nothing about checkpoints
 				}
 				if distrust < 0 && strings.Contains(strings.Join(r.Notes, "; "), "only measured rewind points") {
 					distrust = i
 				}
 			}
-			if distrust < 0 && (!c.harmless || longest >= 3) {
-				t.Errorf("%d misses (%d in a row) in %d windows with %d compactions, and the profile never changed", misses, longest, len(d.windows), d.plans)
+			if distrust < 0 && (c.changes || longest >= 3) {
+				t.Errorf("%d misses (%d more than hits) in %d windows with %d compactions, and the profile never changed", misses, longest, len(d.windows), d.plans)
 			}
 			t.Logf("%d windows, %d compactions, %d misses, profile changed at window %d, %d misses after", len(d.windows), d.plans, misses, distrust+1, later)
 		})

@@ -16,7 +16,8 @@ const confirmedFor = 6
 type Mismatch struct {
 	// Predicted and Measured are the reused tokens; both 0 in the zero value.
 	Predicted, Measured int
-	// InARow counts the mismatches in a row in which the server reused less than predicted, this one included; 0 where it reused more.
+	// InARow counts the mismatches in which the server reused less than predicted, this one included, less one for each break since that went as
+	// predicted; 0 where it reused more.
 	InARow int
 	// Distrust says that the cache now uses only points that a measurement has confirmed.
 	Distrust bool
@@ -67,8 +68,11 @@ func (c *Cache) Observe(predicted, measured int) Mismatch {
 		if last.reuse.Shifted > 0 {
 			c.unmoved = 0
 		}
-		if !last.append || c.lessAtAppend {
+		switch {
+		case c.lessAtAppend:
 			c.lessRow = 0
+		case !last.append:
+			c.lessRow = max(c.lessRow-1, 0) // a rule that is wrong is right at times
 		}
 		return Mismatch{}
 	case measured > predicted:
@@ -87,7 +91,7 @@ func (c *Cache) Observe(predicted, measured int) Mismatch {
 	if c.lessRow >= distrustAfter && !c.distrust {
 		// A server with checkpoints may take a few tokens even of an append; the rule no longer says when.
 		c.distrust, c.short = true, true
-		m.Reason += fmt.Sprintf("; %d times in a row: from now on only confirmed rewind points are used", c.lessRow)
+		m.Reason += fmt.Sprintf("; %d times: from now on only confirmed rewind points are used", c.lessRow)
 	}
 	m.Distrust = c.distrust
 	return m
