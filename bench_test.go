@@ -105,7 +105,7 @@ CREATE TABLE t (id INTEGER PRIMARY KEY, content BLOB)`); err != nil {
 func BenchmarkWindow(b *testing.B) {
 	for _, episodes := range []int{1000, 10000} {
 		b.Run(fmt.Sprintf("episodes=%d", episodes), func(b *testing.B) {
-			eng, err := sakur4.Open(b.Context(), ":memory:", &sakur4.Options{ProjectRoot: b.TempDir(), Window: 131072})
+			eng, err := sakur4.Open(b.Context(), ":memory:", &sakur4.Options{ProjectRoot: b.TempDir(), Window: 262144})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -129,6 +129,9 @@ func BenchmarkWindow(b *testing.B) {
 				round()
 			}
 			head := sakur4.Head{System: "You are a careful engineer."}
+			if _, err := s.Compact(b.Context(), head, 20000); err != nil { // room for some thousand turns
+				b.Fatal(err)
+			}
 			for range 3 {
 				round()
 				if _, err := s.Window(b.Context(), head); err != nil {
