@@ -445,7 +445,8 @@ func (e *Engine) policy(g boundary.Geometry) evict.Policy {
 func wrap(err error) error {
 	for _, m := range [...]struct{ from, to error }{
 		{store.ErrNotFound, ErrNotFound}, {store.ErrClosed, ErrClosed}, {store.ErrLocked, ErrLocked}, {store.ErrReadOnly, ErrReadOnly},
-		{store.ErrCorrupt, ErrCorrupt}, {store.ErrWrongKey, ErrWrongKey}, {store.ErrUnsupported, ErrUnsupported}, {store.ErrFull, ErrFull},
+		{store.ErrCorrupt, ErrCorrupt}, {store.ErrWrongKey, ErrWrongKey}, {store.ErrUnsupported, ErrUnsupported},
+		{store.ErrNewer, ErrUnsupported}, {store.ErrOlder, ErrUnsupported}, {store.ErrFull, ErrFull},
 	} {
 		if errors.Is(err, m.from) && !errors.Is(err, m.to) {
 			return &storeError{err: err, is: m.to}

@@ -17,6 +17,8 @@ var (
 	ErrWrongKey = errors.New("wrong encryption key")
 	// ErrNewer is returned when a newer version of the module wrote the file.
 	ErrNewer = errors.New("written by a newer version")
+	// ErrOlder is returned for a file from before the first release, whose schema is not read any more. The file is left as it is.
+	ErrOlder = errors.New("written before the first release")
 	// ErrUnsupported is returned when the configuration asks for what is not built.
 	ErrUnsupported = errors.New("unsupported")
 )

@@ -22,6 +22,9 @@ func Migrations() ([]string, error) { return migrations() }
 // ApplicationID is the mark of our files.
 const ApplicationID = applicationID
 
+// FirstVersion is the schema version of the founding tables.
+const FirstVersion = firstVersion
+
 // WatchPages calls f with the length of the log in pages after each commit of the writer.
 func WatchPages(s *Store, f func(pages int)) {
 	s.wconn.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {

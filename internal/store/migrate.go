@@ -13,10 +13,14 @@ import (
 // applicationID marks a file as ours: "SKR4".
 const applicationID = 0x534b5234
 
+// firstVersion is the user_version of the founding schema. Lower ones are schemas from before there was a release; their stores are refused, for a
+// migration that begins with the wrong tables would leave them half changed.
+const firstVersion = 11
+
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// migrations returns the scripts in order; the n-th takes the schema to version n.
+// migrations returns the scripts in order; the first takes the schema to firstVersion, each other to one more.
 func migrations() ([]string, error) {
 	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
 	if err != nil {
@@ -39,10 +43,10 @@ func latest() int64 {
 	if err != nil {
 		return 0 // The files are embedded; migrate reports the error.
 	}
-	return int64(len(scripts))
+	return firstVersion - 1 + int64(len(scripts))
 }
 
-// recognise refuses a file that is not ours or that a newer version wrote, without changing it.
+// recognise refuses a file that is not ours, that a newer version wrote, or that is older than the first release, without changing it.
 func recognise(c *conn) error {
 	id, _, err := c.number(`PRAGMA application_id`)
 	if err != nil {
@@ -53,8 +57,11 @@ func recognise(c *conn) error {
 		return err
 	}
 	if id == applicationID {
-		if version > latest() {
+		switch {
+		case version > latest():
 			return fmt.Errorf("schema version %d, this is %d: %w", version, latest(), ErrNewer)
+		case version < firstVersion:
+			return fmt.Errorf("schema version %d, the first is %d: %w", version, firstVersion, ErrOlder)
 		}
 		return nil
 	}
@@ -87,7 +94,7 @@ func migrateStep(ctx context.Context, c *conn, scripts []string) (done bool, err
 	if err != nil {
 		return false, err
 	}
-	if version >= int64(len(scripts)) {
+	if version >= latest() {
 		return true, recognise(c)
 	}
 	if err := ctx.Err(); err != nil {
@@ -100,10 +107,11 @@ func migrateStep(ctx context.Context, c *conn, scripts []string) (done bool, err
 	defer tx.End(&err)
 	// Another process may have been faster.
 	version, _, err = c.number(`PRAGMA user_version`)
-	if err != nil || version >= int64(len(scripts)) {
+	if err != nil || version >= latest() {
 		return false, err
 	}
-	if err := c.Exec(scripts[version]); err != nil {
+	version = max(version, firstVersion-1) // an empty file has 0
+	if err := c.Exec(scripts[version-firstVersion+1]); err != nil {
 		var detail *sqlite3.Error
 		if errors.As(err, &detail) {
 			return false, fmt.Errorf("migration %d, at %.60q: %w", version+1, detail.SQL(), err)
