@@ -297,7 +297,7 @@ CREATE TABLE folds (
   summary        TEXT NOT NULL DEFAULT '',
   created        INTEGER NOT NULL,
   closed         INTEGER NOT NULL DEFAULT 0,
-  seal       INTEGER NOT NULL,
+  seal           INTEGER NOT NULL,
   FOREIGN KEY (project_id, session_id) REFERENCES session (project_id, session_id)
 ) STRICT;
 
