@@ -2,7 +2,7 @@
 //
 // [Parse] turns the text of one file into a [File]: its [Symbol] list with spans, signatures and hashes, its [Call] sites and its [Import] list. Go goes through
 // go/parser; the other languages have outline scanners that lex exactly and then read the structure of declarations, so they accept what a compiler
-// would refuse and keep the symbols of a file with a syntax error. [Classify] says what a file is and whether an index reads it.
+// would refuse and keep the symbols of a file with a syntax error. [LanguageOf] says what a file is, [Binary] and [Generated] whether an index should read it.
 //
 // Everything here is a pure function of its arguments. Time and memory grow with the length of the text, whatever it holds.
 package codesym

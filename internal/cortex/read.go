@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"path"
-	"strings"
 	"time"
 
 	"sakur4/internal/codesym"
@@ -95,7 +94,7 @@ func Read(fsys fs.FS, e Entry, generated bool) Content {
 		c.Skip, c.Hash = TooLarge, "" // a part has no digest of the whole
 	case codesym.Binary(text):
 		c.Skip = Binary
-	case !generated && IsGenerated(text):
+	case !generated && codesym.Generated(e.Path, text):
 		c.Skip = Generated
 	default:
 		c.Text = text
@@ -109,43 +108,4 @@ func language(name, head string) (codesym.Lang, bool) {
 		return GoMod, true
 	}
 	return codesym.LanguageOf(name, head)
-}
-
-const (
-	// markLines is how many lines at the top of a file may say that it is generated.
-	markLines = 40
-	// longLine is the mean length of a line, in bytes, above which nobody wrote a text by hand; short texts may be one line.
-	longLine, longText = 500, 4 << 10
-)
-
-// IsGenerated reports whether a text says at its top that a program wrote it, or has lines that only a program writes.
-func IsGenerated(text string) bool {
-	if len(text) >= longText && len(text)/(1+strings.Count(text, "\n")) > longLine {
-		return true
-	}
-	n := 0
-	for line := range strings.Lines(text) {
-		if n++; n > markLines {
-			break
-		}
-		line = strings.TrimSpace(line)
-		if !comment(line) {
-			continue
-		}
-		line = strings.ToLower(line)
-		edit := strings.Contains(line, "do not edit") || strings.Contains(line, "do not modify")
-		if strings.Contains(line, "generated") && (edit || strings.Contains(line, "@generated")) {
-			return true
-		}
-	}
-	return false
-}
-
-func comment(line string) bool {
-	for _, mark := range [...]string{"//", "/*", "*", "#", "--", "<!--", ";", "\"\"\""} {
-		if strings.HasPrefix(line, mark) {
-			return true
-		}
-	}
-	return false
 }

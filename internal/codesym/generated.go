@@ -5,43 +5,8 @@ import (
 	"strings"
 )
 
-// Skip says why a file is listed and not read. The set is closed: the constants below are its members, and the zero value means that the file is read.
-type Skip string
-
-// The reasons.
-const (
-	// Unsupported: no parser is built for the language, or none is known for the name.
-	Unsupported Skip = "unsupported language"
-	// Large: the file is longer than LargeBytes.
-	Large Skip = "larger than 1 MiB"
-	// BinaryData: the content is no text, see Binary.
-	BinaryData Skip = "binary"
-	// GeneratedCode: a program wrote the file, see Generated.
-	GeneratedCode Skip = "generated"
-)
-
-// LargeBytes is the length of the longest file that [Classify] lets an index read: people do not write longer ones.
-const LargeBytes = 1 << 20
-
 // headBytes is how much of a file tells its language and whether a program wrote it.
 const headBytes = 4000
-
-// Classify returns the language of a file and whether an index reads it. name is its path with slashes. The language is "" where it is not known, and given beside
-// every reason but Unsupported.
-func Classify(name, src string) (Lang, Skip) {
-	lang, ok := LanguageOf(name, src[:min(len(src), headBytes)])
-	switch {
-	case !ok:
-		return "", Unsupported
-	case len(src) > LargeBytes:
-		return lang, Large
-	case Binary(src):
-		return lang, BinaryData
-	case Generated(name, src):
-		return lang, GeneratedCode
-	}
-	return lang, ""
-}
 
 // Generated reports whether a program wrote the file: a lock file by its name, a minified script by its name or its lines, others where a comment at their beginning
 // says so in one of the usual forms.
