@@ -19,6 +19,10 @@ type merger struct {
 	below int32 // if over 0, only ranks below it merge
 	parts []part
 	small [scanLimit]part
+	pairs [scanLimit]uint32
+	ids   [scanLimit]int32
+	next  [scanLimit]uint8
+	prev  [scanLimit + 1]uint8
 	nodes []node
 	queue []uint64
 }
@@ -44,7 +48,10 @@ func (m *merger) pairRank(v *vocabulary, a, b byte) int32 {
 // merge splits piece into tokens: starting with single bytes, the leftmost pair of the lowest rank becomes one token until no pair is one.
 // The result is valid until the next call.
 func (v *vocabulary) merge(m *merger, piece string) []part {
-	if len(piece) <= scanLimit {
+	switch {
+	case piece == "":
+		return nil
+	case len(piece) <= scanLimit:
 		return v.mergeScan(m, piece)
 	}
 	m.parts = m.parts[:0]
@@ -54,46 +61,74 @@ func (v *vocabulary) merge(m *merger, piece string) []part {
 	return m.parts
 }
 
-// mergeScan takes time proportional to the square of the length, which is small.
+// mergeScan merges a piece of scanLimit bytes at most.
 func (v *vocabulary) mergeScan(m *merger, piece string) []part {
 	n := len(piece)
-	parts := m.small[:n]
-	var ranks [scanLimit]int32 // ranks[i]: parts[i] with parts[i+1]
-	for i := range n {
-		parts[i] = part{v.single[piece[i]], int32(i) + 1}
-		ranks[i] = noRank
-		if i+1 < n {
-			ranks[i] = m.pairRank(v, piece[i], piece[i+1])
+	// A part lives at the offset at which it starts. Its pair with the next one is a rank and that offset in one number, so that the least number is the next merge;
+	// lows holds the least of each eight of them.
+	pairs, ids, next, prev := &m.pairs, &m.ids, &m.next, &m.prev
+	var lows [scanLimit / 8]uint32
+	for i := range n - 1 {
+		ids[i], next[i], prev[i+1] = v.single[piece[i]], uint8(i+1), uint8(i)
+		pairs[i] = pairOf(m.pairRank(v, piece[i], piece[i+1]), i)
+	}
+	ids[n-1], next[n-1] = v.single[piece[n-1]], uint8(n)
+	for i := n - 1; i == n-1 || i%8 != 0; i++ {
+		pairs[i] = noPair
+	}
+	for k := range lows {
+		lows[k] = noPair
+		if 8*k < n {
+			lows[k] = least(pairs, k)
 		}
 	}
-	start := func(i int) int32 {
-		if i == 0 {
-			return 0
-		}
-		return parts[i-1].end
-	}
+	left := n
 	for {
-		best, at := noRank, 0
-		for i, r := range ranks[:n] {
-			if r < best {
-				best, at = r, i
-			}
+		best := min(min(lows[0], lows[1]), min(lows[2], lows[3]), min(lows[4], lows[5]), min(lows[6], lows[7]))
+		if best == noPair {
+			break
 		}
-		if best == noRank {
-			return parts[:n]
+		i := int(best % scanLimit)
+		gone := int(next[i])
+		end := int(next[gone])
+		ids[i], next[i], prev[end] = int32(best/scanLimit), uint8(end), uint8(i)
+		pairs[gone], pairs[i] = noPair, noPair
+		left--
+		if end < n {
+			pairs[i] = pairOf(m.rank(v, piece[i:next[end]]), i)
 		}
-		parts[at] = part{best, parts[at+1].end}
-		copy(parts[at+1:n-1], parts[at+2:n])
-		copy(ranks[at+1:n-1], ranks[at+2:n])
-		n--
-		ranks[at] = noRank
-		if at+1 < n {
-			ranks[at] = m.rank(v, piece[start(at):parts[at+1].end])
+		lows[i/8] = least(pairs, i/8)
+		if gone/8 != i/8 {
+			lows[gone/8] = least(pairs, gone/8)
 		}
-		if at > 0 {
-			ranks[at-1] = m.rank(v, piece[start(at-1):parts[at].end])
+		if i > 0 {
+			before := int(prev[i])
+			pairs[before] = pairOf(m.rank(v, piece[before:end]), before)
+			lows[before/8] = least(pairs, before/8)
 		}
 	}
+	parts := m.small[:left]
+	for i, k := 0, 0; i < n; i, k = int(next[i]), k+1 {
+		parts[k] = part{ids[i], int32(next[i])}
+	}
+	return parts
+}
+
+// least returns the least of the eight pairs of block k.
+func least(pairs *[scanLimit]uint32, k int) uint32 {
+	p := (*[8]uint32)(pairs[8*k:])
+	return min(min(min(p[0], p[1]), min(p[2], p[3])), min(min(p[4], p[5]), min(p[6], p[7])))
+}
+
+// noPair is higher than every pair.
+const noPair = math.MaxUint32
+
+// pairOf packs a rank, which has fewer than 26 bits or is noRank, and the offset of a part.
+func pairOf(rank int32, at int) uint32 {
+	if rank == noRank {
+		return noPair
+	}
+	return uint32(rank)*scanLimit | uint32(at)
 }
 
 // node is a part in a doubly linked list; it lives at the offset at which the part starts.

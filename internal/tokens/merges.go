@@ -10,11 +10,11 @@ import (
 func (e *Encoding) Merges() iter.Seq2[int32, int32] {
 	return func(yield func(int32, int32) bool) {
 		var m merger
-		for id, t := range e.vocab.tokens {
+		for id, t := range e.Tokens() {
 			if len(t) < 2 {
 				continue
 			}
-			m.below = int32(id)
+			m.below = id
 			if p := e.vocab.merge(&m, t); len(p) == 2 && !yield(p[0].id, p[1].id) {
 				return
 			}
