@@ -225,3 +225,32 @@ func indents(n int) string {
 	}
 	return b.String()
 }
+
+// TestNothingNamed reads declarations whose name is empty: they are no symbols.
+func TestNothingNamed(t *testing.T) {
+	t.Parallel()
+	for lang, src := range map[codesym.Lang]string{
+		codesym.Go:         "package a\n\nimport \"\"\nimport x ``\n",
+		codesym.Python:     "import\nfrom import x\nclass:\n  pass\ndef ():\n  pass\n",
+		codesym.TypeScript: "import \"\"\nexport * from ''\nexport class {}\nfunction () {}\nconst [] = 1\nlet {} = 2\nclass { \"\"() {} [``] = 1 }\n",
+		codesym.TSX:        "import ''\nconst x = <></>\n",
+		codesym.JavaScript: "import x from ''\nrequire('')\nmodule.exports = { '': function () {} }\n",
+		codesym.Rust:       "use ;\nfn () {}\nstruct {}\nmod {}\nextern crate ;\nmacro_rules! {}\n",
+		codesym.Java:       "import ;\npackage ;\nclass {}\nclass A { void () {} int ; }\n",
+		codesym.C:          "#include \"\"\n#include <>\n#define\nstruct {};\nenum {};\nint ();\n",
+		codesym.CPP:        "#include \"\"\nnamespace {}\nclass {};\nint ::();\noperator();\nusing ;\n",
+		codesym.JSON:       `{"": {"": 1, "a": {"": []}}}`,
+		codesym.YAML:       "\"\":\n  '': 1\n? \n: 2\n",
+		codesym.TOML:       "[\"\"]\n\"\" = 1\n[a.\"\"]\n'' = 2\n",
+		codesym.Markdown:   "#\n\n# #\n\n===\n\n \n---\n",
+		codesym.SQL:        "CREATE TABLE \"\" (a int);\nCREATE VIEW `` AS SELECT 1;\nCREATE EXTENSION \"\";\nCREATE TABLE ;\n",
+		codesym.Shell:      "source \"\"\n. ''\n() { :; }\nfunction { :; }\nalias =x\n",
+	} {
+		f, err := codesym.Parse(lang, src)
+		if err != nil {
+			t.Errorf("Parse(%s): %v", lang, err)
+		} else if err := check(f, src); err != nil {
+			t.Errorf("Parse(%s, %q): %v", lang, src, err)
+		}
+	}
+}

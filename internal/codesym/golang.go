@@ -124,6 +124,9 @@ func (g *goFile) general(d *ast.GenDecl, top bool) {
 		switch s := spec.(type) {
 		case *ast.ImportSpec:
 			path := strings.Trim(s.Path.Value, "\"`")
+			if path == "" {
+				continue // the grammar takes it, the compiler does not
+			}
 			if s.Name != nil {
 				g.imports = append(g.imports, Import{Path: path, Alias: s.Name.Name, Symbol: len(g.decls), Offset: g.at(s.Pos())})
 			} else {
