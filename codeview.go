@@ -27,8 +27,15 @@ type codeView struct {
 	hashes map[string]string // of the indexed contents by path
 	texts  map[int]string
 	failed map[int]bool
-	ids    map[string]int // symbols by the ids of their facts
-	groups map[string][]int
+	ids    map[string]int        // symbols by the ids of their facts
+	groups map[string]*namesakes // by their keys
+}
+
+// namesakes are the symbols of one key.
+type namesakes struct {
+	symbols []int
+	at      map[int]int // their places in the list
+	names   *cortex.Names
 }
 
 // codeView brings the index up to date for the indexed files that have changed and returns the graph of it. With a name it returns the symbol of that name too.
@@ -158,24 +165,30 @@ func (v *codeView) symbol(id string) int {
 // name returns the shortest name that [Engine.Symbol] finds a symbol by.
 func (v *codeView) name(symbol int) string {
 	if v.groups == nil {
-		v.groups = map[string][]int{}
+		v.groups = map[string]*namesakes{}
 		for i := range v.src.Symbols {
 			key := cortex.Key(v.src.Symbols[i].Name)
-			v.groups[key] = append(v.groups[key], i)
+			group := v.groups[key]
+			if group == nil {
+				group = &namesakes{}
+				v.groups[key] = group
+			}
+			group.symbols = append(group.symbols, i)
 		}
 	}
 	group := v.groups[cortex.Key(v.src.Symbols[symbol].Name)]
-	list := make([]cortex.Named, len(group))
-	at := 0
-	for k, i := range group {
-		s := &v.src.Symbols[i]
-		f := &v.src.Files[s.File]
-		list[k] = cortex.Named{ID: s.ID, Name: s.Name, Package: f.Package, Path: f.Path, Kind: s.Kind}
-		if i == symbol {
-			at = k
+	if group.names == nil {
+		list := make([]cortex.Named, len(group.symbols))
+		group.at = make(map[int]int, len(list))
+		for k, i := range group.symbols {
+			s := &v.src.Symbols[i]
+			f := &v.src.Files[s.File]
+			list[k] = cortex.Named{ID: s.ID, Name: s.Name, Package: f.Package, Path: f.Path, Clause: v.graph.Clause(s.File), Kind: s.Kind}
+			group.at[i] = k
 		}
+		group.names = cortex.NewNames(list)
 	}
-	return cortex.Unique(at, list)
+	return group.names.Unique(group.at[symbol])
 }
 
 // exact returns what the type checker of Go says of the graph.

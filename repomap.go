@@ -48,8 +48,8 @@ func (e *Engine) RepoMap(ctx context.Context, o RepoMapOptions) (RepoMap, error)
 		return RepoMap{}, wrap(err)
 	}
 	defer v.close()
-	ranked := v.graph.Rank(o.Focus)
-	if err := ctx.Err(); err != nil {
+	ranked, err := v.graph.Rank(ctx, o.Focus)
+	if err != nil {
 		return RepoMap{}, err
 	}
 	var name func(int) string

@@ -89,7 +89,8 @@ const (
 )
 
 // Symbol returns a symbol by its name: the qualified name, one with the package or the file in front ("store.Open", "store/open.go:Open"), or the end of one. A kind
-// may stand before it ("struct T"), and parameter types may be left out or be "()". The symbol is what its file holds at this moment: a file that has changed since
+// may stand before it ("struct T"), and parameter types may be left out or be "()".
+// In front of a Go name may stand the import path of its package, the end of it, or the name in the package clause: "examples/agent.main" is "main.main" as well. The symbol is what its file holds at this moment: a file that has changed since
 // it was indexed is read anew, and the index is brought up to date for it unless the store is read-only. A name that the index does not have is looked for in the indexed files that
 // have changed; files that are new are found by [Engine.Index].
 //
@@ -122,7 +123,8 @@ type lookup struct {
 
 	files map[string]*currentFile // those that were looked at
 	list  []store.SymbolInFile    // the symbols of the keys, as the files have them
-	names []cortex.Named
+	named []cortex.Named
+	names *cortex.Names
 }
 
 // currentFile is an indexed file as it is at this moment.
@@ -229,7 +231,7 @@ func (l *lookup) symbol(ctx context.Context) (Symbol, error) {
 	}
 	out := &SymbolError{Name: l.name, Ambiguous: true}
 	for _, i := range found[:min(len(found), maxNearest)] {
-		out.Nearest = append(out.Nearest, cortex.Unique(i, l.names))
+		out.Nearest = append(out.Nearest, l.names.Unique(i))
 	}
 	return Symbol{}, out
 }
@@ -240,7 +242,7 @@ func (l *lookup) find(ctx context.Context) ([]int, error) {
 		if err := l.collect(ctx); err != nil {
 			return nil, err
 		}
-		found := cortex.Find(l.name, l.names)
+		found := l.names.Find(l.name)
 		news := false
 		for _, i := range found {
 			p := l.list[i].File.Path
@@ -259,7 +261,7 @@ func (l *lookup) find(ctx context.Context) ([]int, error) {
 
 // collect reads the symbols of the keys: from the index, and from the files that have changed.
 func (l *lookup) collect(ctx context.Context) error {
-	l.list, l.names = nil, nil
+	l.list, l.named = nil, nil
 	err := l.e.st.Read(ctx, func(r *store.Reader) error {
 		for _, key := range l.keys {
 			list, err := r.SymbolsByKey(l.e.project, key)
@@ -289,14 +291,19 @@ func (l *lookup) collect(ctx context.Context) error {
 		}
 	}
 	for _, s := range l.list {
-		l.names = append(l.names, l.named(s))
+		l.named = append(l.named, l.nameOf(s))
 	}
+	l.names = cortex.NewNames(l.named)
 	return nil
 }
 
-func (l *lookup) named(s store.SymbolInFile) cortex.Named {
-	return cortex.Named{ID: s.Fact.FactID, Name: s.Fact.QualifiedName, Path: s.File.Path, Kind: codesym.Kind(s.Fact.Kind),
+func (l *lookup) nameOf(s store.SymbolInFile) cortex.Named {
+	out := cortex.Named{ID: s.Fact.FactID, Name: s.Fact.QualifiedName, Path: s.File.Path, Kind: codesym.Kind(s.Fact.Kind),
 		Package: cortex.PackageOf(codesym.Lang(s.File.Language), s.File.Path, s.File.Package, l.modules)}
+	if s.File.Language == string(codesym.Go) {
+		out.Clause = s.File.Package
+	}
+	return out
 }
 
 // look compares an indexed file with what it holds now.
@@ -391,15 +398,16 @@ func (l *lookup) nearest(ctx context.Context) ([]string, error) {
 			if err != nil {
 				return err
 			}
-			names := make([]cortex.Named, len(list))
+			named := make([]cortex.Named, len(list))
 			for i, s := range list {
-				names[i] = l.named(s)
+				named[i] = l.nameOf(s)
 			}
-			for i := range names {
+			names := cortex.NewNames(named)
+			for i := range named {
 				if len(out) == maxNearest {
 					return nil
 				}
-				out = append(out, cortex.Unique(i, names))
+				out = append(out, names.Unique(i))
 			}
 		}
 		return nil
@@ -409,7 +417,7 @@ func (l *lookup) nearest(ctx context.Context) ([]string, error) {
 
 // current returns what the file has of a symbol.
 func (l *lookup) current(i int) (Symbol, error) {
-	s, n := l.list[i], l.names[i]
+	s, n := l.list[i], l.named[i]
 	f := l.files[n.Path]
 	if f.err != nil {
 		return Symbol{}, fmt.Errorf("%w: %s %q: %w", ErrUnverified, s.Fact.Kind, s.Fact.QualifiedName, f.err)
@@ -417,7 +425,7 @@ func (l *lookup) current(i int) (Symbol, error) {
 	if s.Fact.Offset > s.End || s.End > len(f.text) {
 		return Symbol{}, fmt.Errorf("%w: symbol %q lies outside of its file", ErrCorrupt, s.Fact.QualifiedName)
 	}
-	out := Symbol{ID: FactID(s.Fact.FactID), Name: cortex.Unique(i, l.names), QualifiedName: s.Fact.QualifiedName, Kind: s.Fact.Kind, Language: s.File.Language,
+	out := Symbol{ID: FactID(s.Fact.FactID), Name: l.names.Unique(i), QualifiedName: s.Fact.QualifiedName, Kind: s.Fact.Kind, Language: s.File.Language,
 		Package: n.Package, File: n.Path, Line: s.Fact.Line, EndLine: s.EndLine, Start: s.Fact.Offset, End: s.End, Signature: s.Fact.Value, Doc: s.Doc,
 		Text: f.text[s.Fact.Offset:s.End], Hash: s.Fact.ASTHash, SignatureHash: s.SigHash.String(), Bases: s.Bases, Test: s.Test, Exported: s.Exported, Partial: s.Partial,
 		Refreshed: f.changed}

@@ -72,6 +72,64 @@ func TestSymbol(t *testing.T) {
 	}
 }
 
+// TestGoNames asks for symbols of packages that are not called as their folders. RepoMap lists every one under a name of its own.
+func TestGoNames(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t, nil)
+	w.write("go.mod", "module m
+")
+	w.write("cmd/agent/main.go", "package main
+
+func main() { run() }
+
+func run() {}
+")
+	w.write("cmd/other/main.go", "package main
+
+func main() {}
+")
+	w.write("net/v2/dial.go", "package net
+
+func Dial() {}
+
+type C struct{}
+
+func (c *C) Close() {}
+")
+	w.write("net/v2/in_test.go", "package net
+
+func help() {}
+")
+	w.write("net/v2/ex_test.go", "package net_test
+
+func help() {}
+")
+	w.index(sakur4.IndexOptions{})
+	for question, name := range map[string]string{
+		"main.run": "run", "agent.run": "run", "agent.main": "m/cmd/agent.main", "net.Dial": "Dial", "v2.Dial": "Dial", "m/net/v2.(*C).Close": "C.Close",
+		"net_test.help": "m/net/v2_test.help", "m/net/v2.help": "m/net/v2.help",
+	} {
+		if s := w.lookup(question); s.Name != name {
+			t.Errorf("Symbol(%q) = %q, want %q", question, s.Name, name)
+		}
+	}
+	for _, question := range []string{"main.main", "net.help"} {
+		var got *sakur4.SymbolError
+		if _, err := w.eng.Symbol(t.Context(), question); !errors.As(err, &got) || !got.Ambiguous || len(got.Nearest) != 2 {
+			t.Errorf("Symbol(%q) = %v, want an ambiguous name of two", question, err)
+		}
+	}
+	m, err := w.eng.RepoMap(t.Context(), sakur4.RepoMapOptions{NamesOnly: true})
+	if err != nil || m.LeftOut != 0 {
+		t.Fatalf("RepoMap = %+v, %v", m, err)
+	}
+	for _, name := range m.Names {
+		if s := w.lookup(name); s.Name != name {
+			t.Errorf("Symbol(%q) = %q", name, s.Name)
+		}
+	}
+}
+
 // TestSymbolCannotBeStale edits, moves and removes symbols behind the index.
 func TestSymbolCannotBeStale(t *testing.T) {
 	t.Parallel()

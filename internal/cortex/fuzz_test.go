@@ -50,7 +50,7 @@ func FuzzGraph(f *testing.F) {
 			}
 		}
 		sum := 0.0
-		for _, x := range g.Rank([]string{"b", "m"}) {
+		for _, x := range ranked(t, g, "b", "m") {
 			sum += x.Score
 		}
 		if !(sum >= 0 && sum <= 1+1e-6) {

@@ -3,6 +3,7 @@ package cortex
 import (
 	"go/ast"
 	"go/token"
+	"sort"
 )
 
 // goBinding is a name that a function declares, visible from pos to end.
@@ -14,27 +15,29 @@ type goBinding struct {
 
 // binding returns the innermost declaration of a name that is visible at a position within a function or an initialiser.
 func (n *goInfer) binding(f *goFile, name string, at token.Pos) (goValue, bool) {
-	for _, d := range f.ast.Decls {
-		if at < d.Pos() || at >= d.End() {
-			continue
-		}
-		list, ok := f.binds[d]
-		if !ok {
-			list = bindings(f, d)
-			f.binds[d] = list
-		}
-		best := -1
-		for i, b := range list {
-			if b.name == name && b.pos <= at && at < b.end && (best < 0 || b.pos >= list[best].pos) {
-				best = i
-			}
-		}
-		if best >= 0 {
-			return list[best].is, true
-		}
-		break
+	decls := f.ast.Decls
+	i := sort.Search(len(decls), func(i int) bool { return decls[i].End() > at })
+	if i == len(decls) || at < decls[i].Pos() {
+		return goValue{}, false
 	}
-	return goValue{}, false
+	known, ok := f.binds[decls[i]]
+	if !ok {
+		known = map[string][]goBinding{}
+		for _, b := range bindings(f, decls[i]) {
+			known[b.name] = append(known[b.name], b)
+		}
+		f.binds[decls[i]] = known
+	}
+	list, best := known[name], -1
+	for i, b := range list {
+		if b.pos <= at && at < b.end && (best < 0 || b.pos >= list[best].pos) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return goValue{}, false
+	}
+	return list[best].is, true
 }
 
 // bindings lists the names that a declaration declares within.

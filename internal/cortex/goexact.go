@@ -5,7 +5,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
-	"strings"
+	"sort"
 	"sync"
 )
 
@@ -157,7 +157,7 @@ func (r *Resolver) exactUses(symbol int, yield func(Dependent)) {
 	g := r.g
 	key := g.key(symbol)
 	calls := map[spot]bool{}
-	for _, ref := range r.refsTo(symbol) {
+	for _, ref := range r.refsTo(g.src.Symbols[symbol].Short) {
 		calls[spot{g.src.Refs[ref].File, g.src.Refs[ref].Offset}] = true
 	}
 	if r.spotsOf == nil {
@@ -177,21 +177,28 @@ func (r *Resolver) exactUses(symbol int, yield func(Dependent)) {
 	})
 	for _, at := range slices.Compact(found) {
 		if !calls[at] && !declares(g, at.file, at.offset, symbol) {
-			r.mention(symbol, at.file, at.offset, r.lineOf(at), Exactly, yield)
+			r.mention(symbol, at.file, at.offset, r.line(at.file, at.offset), Exactly, yield)
 		}
 	}
 }
 
-// lineOf returns the line of a spot, from 1.
-func (r *Resolver) lineOf(at spot) int {
-	text, ok := "", false
-	if r.Text != nil {
-		text, ok = r.Text(at.file)
+// line returns the line of an offset, from 1; 0 where the text of the file is not there.
+func (r *Resolver) line(file, offset int) int {
+	lines, ok := r.lines[file]
+	if !ok {
+		if r.Text != nil {
+			if text, there := r.Text(file); there {
+				lines = []int{0}
+				for i := range len(text) {
+					if text[i] == '\n' {
+						lines = append(lines, i+1)
+					}
+				}
+			}
+		}
+		r.lines[file] = lines
 	}
-	if !ok || at.offset > len(text) {
-		return 0
-	}
-	return 1 + strings.Count(text[:at.offset], "\n")
+	return sort.SearchInts(lines, offset+1)
 }
 
 // exactImplements says whether a type implements an interface, known is false where the checker has not seen both.

@@ -25,8 +25,9 @@ func (r *Resolver) goImplements(typ, iface int) bool {
 	}
 	have := r.methodsOf(typ)
 	for name, m := range want {
+		r.looks++
 		got, ok := have[name]
-		if !ok || !sameSignature(g.src.Symbols[m].Signature, g.src.Symbols[got].Signature) {
+		if !ok || !r.sameSignature(m, got) {
 			return false
 		}
 		if !g.src.Symbols[m].Exported && g.pkg(m) != g.pkg(got) {
@@ -34,6 +35,38 @@ func (r *Resolver) goImplements(typ, iface int) bool {
 		}
 	}
 	return true
+}
+
+// mayImplement returns the Go types that have a method of the rarest name of an interface, or embed a type that has it.
+func (r *Resolver) mayImplement(iface int) []int32 {
+	g := r.g
+	rarest := ""
+	var list []int32
+	for name := range r.methodsOf(iface) {
+		of := r.sakes(callables, name, codesym.Go).list
+		if rarest == "" || len(of) < len(list) || len(of) == len(list) && name < rarest {
+			rarest, list = name, of
+		}
+	}
+	var out []int32
+	seen := map[int32]bool{}
+	add := func(t int) {
+		if t >= 0 && !seen[int32(t)] {
+			seen[int32(t)] = true
+			out = append(out, int32(t))
+		}
+	}
+	for _, m := range list {
+		if g.src.Symbols[m].Kind == codesym.Method {
+			add(r.typeOfMethod(int(m)))
+		}
+	}
+	for k := 0; k < len(out); k++ {
+		for _, t := range g.byBase[g.src.Symbols[out[k]].Short] {
+			add(int(t))
+		}
+	}
+	return out
 }
 
 // methodsOf is methodSet, found once.
@@ -87,10 +120,19 @@ func (r *Resolver) goBase(file int, base string) int {
 }
 
 // sameSignature reports whether two methods take and return types that are written alike, packages aside.
-func sameSignature(a, b string) bool {
-	x, okA := signatureTypes(a)
-	y, okB := signatureTypes(b)
-	return !okA || !okB || x == y // what cannot be read is no reason to say no
+func (r *Resolver) sameSignature(a, b int) bool {
+	x, y := r.signatureOf(a), r.signatureOf(b)
+	return x == "" || y == "" || x == y // what cannot be read is no reason to say no
+}
+
+// signatureOf is signatureTypes, found once; "" where the signature cannot be read.
+func (r *Resolver) signatureOf(method int) string {
+	s, ok := r.written[method]
+	if !ok {
+		s, _ = signatureTypes(r.g.src.Symbols[method].Signature)
+		r.written[method] = s
+	}
+	return s
 }
 
 func signatureTypes(s string) (string, bool) {

@@ -26,7 +26,10 @@ type goFile struct {
 	ast   *ast.File
 	base  int // position of offset 0
 	calls map[int]*ast.CallExpr
-	binds map[ast.Decl][]goBinding
+	// specs are the declarations of types by name, funcs the types of functions and of methods of interfaces by the offset of their declaration.
+	specs map[string][]*ast.TypeSpec
+	funcs map[int]*ast.FuncType
+	binds map[ast.Decl]map[string][]goBinding
 	uses  map[string][]goUse // by name; nil before they are asked for
 }
 
@@ -74,11 +77,21 @@ func (n *goInfer) load(file int) *goFile {
 	if err != nil {
 		return nil
 	}
-	f := &goFile{file: file, ast: tree, base: fset.File(tree.FileStart).Base(), calls: map[int]*ast.CallExpr{}, binds: map[ast.Decl][]goBinding{}}
+	f := &goFile{file: file, ast: tree, base: fset.File(tree.FileStart).Base(), calls: map[int]*ast.CallExpr{},
+		specs: map[string][]*ast.TypeSpec{}, funcs: map[int]*ast.FuncType{}, binds: map[ast.Decl]map[string][]goBinding{}}
 	ast.Inspect(tree, func(x ast.Node) bool {
-		if c, ok := x.(*ast.CallExpr); ok {
-			if id := calleeOf(c); id != nil {
-				f.calls[int(id.Pos())-f.base] = c
+		switch x := x.(type) {
+		case *ast.CallExpr:
+			if id := calleeOf(x); id != nil {
+				f.calls[int(id.Pos())-f.base] = x
+			}
+		case *ast.TypeSpec:
+			f.specs[x.Name.Name] = append(f.specs[x.Name.Name], x)
+		case *ast.FuncDecl:
+			f.funcs[int(x.Pos())-f.base] = x.Type
+		case *ast.Field:
+			if fn, ok := x.Type.(*ast.FuncType); ok && len(x.Names) > 0 {
+				f.funcs[int(x.Pos())-f.base] = fn
 			}
 		}
 		return true
@@ -221,7 +234,7 @@ func (n *goInfer) parameters(symbol int) map[string]parameter {
 		return nil
 	}
 	out := map[string]parameter{}
-	f := &goFile{file: s.File, ast: tree, binds: map[ast.Decl][]goBinding{}}
+	f := &goFile{file: s.File, ast: tree, binds: map[ast.Decl]map[string][]goBinding{}}
 	for _, list := range []*ast.FieldList{fn.Recv, fn.Type.Params, fn.Type.Results} {
 		if list == nil {
 			continue

@@ -86,9 +86,10 @@ func (n *goInfer) generic(f *goFile, x, base ast.Expr) (goType, bool) {
 func (n *goInfer) typeNamed(pkg, name string, file int) int {
 	g := n.r.g
 	best := -1
-	for _, i := range g.byShort[name] {
+	for _, i := range n.r.within(n.r.sakes(typesOnly, name, codesym.Go), file, hint{kind: inPackage, s: pkg}) {
 		s := &g.src.Symbols[i]
-		if !isType(s.Kind) || g.lang(s.File) != codesym.Go || g.src.Files[s.File].Package != pkg {
+		n.r.looks++
+		if g.src.Files[s.File].Package != pkg {
 			continue
 		}
 		if s.File == file {
@@ -109,19 +110,12 @@ func (n *goInfer) spec(symbol int) (*goFile, *ast.TypeSpec) {
 		return nil, nil
 	}
 	from, to := token.Pos(s.Start+f.base), token.Pos(s.End+f.base)
-	var found *ast.TypeSpec
-	for _, d := range f.ast.Decls {
-		if to <= d.Pos() || from >= d.End() {
-			continue
+	for _, t := range f.specs[s.Short] {
+		if t.Pos() >= from && t.End() <= to {
+			return f, t
 		}
-		ast.Inspect(d, func(x ast.Node) bool {
-			if t, ok := x.(*ast.TypeSpec); ok && t.Name.Name == s.Short && t.Pos() >= from && t.End() <= to {
-				found = t
-			}
-			return found == nil
-		})
 	}
-	return f, found
+	return f, nil
 }
 
 // underlying returns what a type is made of: an expression without a name of the project.
@@ -202,10 +196,8 @@ func (n *goInfer) method(t *goType, name string, depth int) int {
 	g := n.r.g
 	if t.symbol >= 0 {
 		s := &g.src.Symbols[t.symbol]
-		for _, i := range g.methods[g.typeKey(g.src.Files[s.File].Package, s.Short)] {
-			if g.src.Symbols[i].Short == name {
-				return int(i)
-			}
+		if i, ok := g.method[g.typeKey(g.src.Files[s.File].Package, s.Short)+" "+name]; ok {
+			return int(i)
 		}
 	}
 	for _, e := range n.embedded(t) {

@@ -239,9 +239,10 @@ func (n *goInfer) called(f *goFile, c *ast.CallExpr, index int) (goType, bool) {
 // function returns the type of what a function of a package returns, or of a conversion.
 func (n *goInfer) function(pkg string, f *goFile, id *ast.Ident, index int) (goType, bool) {
 	g := n.r.g
-	for _, i := range g.byShort[id.Name] {
+	for _, i := range n.r.within(n.r.sakes(callables, id.Name, codesym.Go), -1, hint{kind: inPackage, s: pkg}) {
 		s := &g.src.Symbols[i]
-		if g.src.Files[s.File].Package != pkg || g.lang(s.File) != codesym.Go || !topLevel(g, int(i)) || f != nil && g.clauses[f.file] != g.clauses[s.File] {
+		n.r.looks++
+		if g.src.Files[s.File].Package != pkg || !topLevel(g, int(i)) || f != nil && g.clauses[f.file] != g.clauses[s.File] {
 			continue
 		}
 		if isType(s.Kind) {
@@ -304,24 +305,5 @@ func (n *goInfer) funcType(symbol int) (*goFile, *ast.FuncType) {
 	if f == nil {
 		return nil, nil
 	}
-	at := token.Pos(s.Start + f.base)
-	for _, d := range f.ast.Decls {
-		if at < d.Pos() || at >= d.End() {
-			continue
-		}
-		if fn, ok := d.(*ast.FuncDecl); ok && fn.Name.Name == s.Short {
-			return f, fn.Type
-		}
-		var found *ast.FuncType
-		ast.Inspect(d, func(x ast.Node) bool {
-			if field, ok := x.(*ast.Field); ok && field.Pos() == at && len(field.Names) > 0 {
-				if fn, ok := field.Type.(*ast.FuncType); ok {
-					found = fn
-				}
-			}
-			return found == nil
-		})
-		return f, found
-	}
-	return nil, nil
+	return f, f.funcs[s.Start]
 }

@@ -4,7 +4,6 @@ import (
 	"path"
 	"sort"
 	"strings"
-	"sync"
 
 	"sakur4/internal/codesym"
 )
@@ -17,23 +16,26 @@ type Graph struct {
 	byFile                     map[string]int
 	byPackage                  map[string][]int32 // files
 	methods                    map[string][]int32 // methods by package, a space and the name of their type
-	children                   map[int32][]int32  // symbols by their parent
+	method                     map[string]int32   // the first of that name, by what is in methods, a space and its name
+	byBase                     map[string][]int32 // types by the bare names of what they extend
 	keys                       []int32            // of the symbols: declarations with equal ones are one
+	byKey                      [][]int32          // symbols by their keys, but for imports
 	scopes                     []string           // of the symbols
 	clauses                    []string           // names in the package clauses of Go files
 
-	links func() ([]link, []float64) // findLinks, called once
+	turn   chan struct{} // holds one value while links and totals are found or read
+	links  []link        // with totals; nil before they are asked for
+	totals []float64
 }
 
 // NewGraph makes a Graph of a source, which must not change afterwards.
 func NewGraph(src *Source) *Graph {
 	g := &Graph{src: src, byShort: map[string][]int32{}, byCallee: map[string][]int32{}, byAlias: map[string][]int32{}, byFile: map[string]int{},
-		byPackage: map[string][]int32{}, methods: map[string][]int32{}, children: map[int32][]int32{}}
+		byPackage: map[string][]int32{}, methods: map[string][]int32{}, method: map[string]int32{}, byBase: map[string][]int32{}, turn: make(chan struct{}, 1)}
 	for i, f := range src.Files {
 		g.byFile[f.Path] = i
 		g.byPackage[f.Package] = append(g.byPackage[f.Package], int32(i))
 	}
-	g.links = sync.OnceValues(g.findLinks)
 	g.keys, g.scopes, g.clauses = make([]int32, len(src.Symbols)), make([]string, len(src.Symbols)), make([]string, len(src.Files))
 	keys := map[[3]string]int32{}
 	for i := range src.Symbols {
@@ -42,6 +44,7 @@ func NewGraph(src *Source) *Graph {
 		key := [3]string{src.Files[s.File].Package, g.scopes[i], s.Short}
 		if _, ok := keys[key]; !ok {
 			keys[key] = int32(len(keys))
+			g.byKey = append(g.byKey, nil)
 		}
 		g.keys[i] = keys[key]
 		if s.Kind == codesym.Module && g.clauses[s.File] == "" {
@@ -51,12 +54,22 @@ func NewGraph(src *Source) *Graph {
 			continue // it is known by its own name elsewhere
 		}
 		g.byShort[s.Short] = append(g.byShort[s.Short], int32(i))
-		if s.Parent >= 0 {
-			g.children[int32(s.Parent)] = append(g.children[int32(s.Parent)], int32(i))
-		}
+		g.byKey[g.keys[i]] = append(g.byKey[g.keys[i]], int32(i))
 		if s.Kind == codesym.Method {
-			key := g.typeKey(src.Files[s.File].Package, lastName(g.scope(i)))
+			key := g.typeKey(src.Files[s.File].Package, lastName(g.owner(i)))
 			g.methods[key] = append(g.methods[key], int32(i))
+			key += " " + s.Short
+			if _, twice := g.method[key]; !twice {
+				g.method[key] = int32(i)
+			}
+		}
+		if isType(s.Kind) {
+			for _, b := range s.Bases {
+				name := lastName(b)
+				if list := g.byBase[name]; len(list) == 0 || list[len(list)-1] != int32(i) {
+					g.byBase[name] = append(list, int32(i))
+				}
+			}
 		}
 	}
 	for i, r := range src.Refs {
@@ -68,6 +81,14 @@ func NewGraph(src *Source) *Graph {
 		}
 	}
 	return g
+}
+
+// Clause returns the name in the package clause of a Go file, "" of others.
+func (g *Graph) Clause(file int) string {
+	if g.lang(file) != codesym.Go {
+		return ""
+	}
+	return g.clauses[file]
 }
 
 // Source returns what the graph was made of.
@@ -91,24 +112,32 @@ func (g *Graph) SymbolAt(file, offset int, name string) int {
 	}
 	from, to := g.src.Files[file].Symbols[0], g.src.Files[file].Symbols[1]
 	symbols := g.src.Symbols[from:to]
-	n := sort.Search(len(symbols), func(i int) bool { return symbols[i].Start > offset })
-	for i := n - 1; i >= 0; i-- {
-		if symbols[i].End <= offset || symbols[i].Kind == codesym.ImportOf {
-			continue
-		}
-		best := i
-		for k := i; name != "" && k >= 0 && symbols[k].Start == symbols[i].Start && symbols[k].End == symbols[i].End; k-- {
-			if symbols[k].Short == name {
-				best = k
-			}
-		}
-		return from + best
+	i := sort.Search(len(symbols), func(i int) bool { return symbols[i].Start > offset }) - 1
+	for i >= 0 && (symbols[i].End <= offset || symbols[i].Kind == codesym.ImportOf) {
+		i = symbols[i].Parent - from
 	}
-	return -1
+	if i < 0 {
+		return -1
+	}
+	best := i
+	for k := i; name != "" && k >= 0 && symbols[k].Start == symbols[i].Start && symbols[k].End == symbols[i].End; k-- {
+		if symbols[k].Short == name {
+			best = k
+		}
+	}
+	return from + best
 }
 
-// scope is findScope, found once.
-func (g *Graph) scope(i int) string { return g.scopes[i] }
+// owner is the scope of a method as a type: of a Rust method "<m::T<K> as Trait>::f" it is T, whose methods are called alike whatever trait they are of.
+func (g *Graph) owner(i int) string {
+	scope := g.scopes[i]
+	at := strings.LastIndex(scope, " as ")
+	from := strings.IndexByte(scope, '<')
+	if from < 0 || at < from || from > 0 && scope[from-1] != ':' {
+		return scope
+	}
+	return scope[:from] + lastName(scope[from+1:at])
+}
 
 // key tells declarations apart: build variants and overloads of one have the same key.
 func (g *Graph) key(i int) int32 { return g.keys[i] }

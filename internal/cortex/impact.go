@@ -3,6 +3,7 @@ package cortex
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"strings"
 
 	"sakur4/internal/codesym"
@@ -54,7 +55,11 @@ type Impact struct {
 	LeftOut int
 }
 
-// Impact walks from a symbol to what depends on it, at most depth steps far and with at most limit dependents in all; 0 is no limit. Cycles end where they close.
+// maxWalked is how many dependents a walk with a limit finds before it goes no further.
+const maxWalked = 5000
+
+// Impact walks from a symbol to what depends on it, at most depth steps far and with at most limit dependents in all; 0 is no limit. Cycles end where they close. With a limit it goes no
+// further from where thousands were found.
 func (r *Resolver) Impact(target, depth, limit int) Impact {
 	g := r.g
 	var out Impact
@@ -66,11 +71,11 @@ func (r *Resolver) Impact(target, depth, limit int) Impact {
 	for i := range g.variants(target) {
 		seen[g.key(i)] = true
 	}
-	total := 0
+	total, walked := 0, 0
 	for d := 0; d < depth && len(frontier) > 0; d++ {
 		found := map[int32]*Dependent{}
 		for _, via := range frontier {
-			if via.Symbol < 0 || r.Stop != nil && r.Stop() {
+			if via.Symbol < 0 || r.stopped() {
 				continue
 			}
 			k := g.src.Symbols[via.Symbol].Kind
@@ -104,6 +109,9 @@ func (r *Resolver) Impact(target, depth, limit int) Impact {
 		}
 		slices.SortFunc(level, g.compareDependents)
 		frontier = level
+		if walked += len(level); limit > 0 && walked > max(limit, maxWalked) {
+			frontier = nil
+		}
 		if limit > 0 && total+len(level) > limit {
 			out.LeftOut += total + len(level) - limit
 			level = level[:limit-total]
@@ -136,8 +144,8 @@ func (g *Graph) dependentKey(d *Dependent) int32 {
 func (g *Graph) variants(symbol int) func(func(int) bool) {
 	key := g.key(symbol)
 	return func(yield func(int) bool) {
-		for _, i := range g.byShort[g.src.Symbols[symbol].Short] {
-			if g.key(int(i)) == key && !yield(int(i)) {
+		for _, i := range g.byKey[key] {
+			if !yield(int(i)) {
 				return
 			}
 		}
@@ -149,36 +157,63 @@ func (r *Resolver) dependents(symbol int, uses bool, yield func(Dependent)) {
 	g := r.g
 	s := &g.src.Symbols[symbol]
 	key := g.key(symbol)
-	through := map[int32]bool{} // methods of interfaces and of what the type extends
-	if s.Kind == codesym.Method {
-		for _, i := range g.byShort[s.Short] {
-			if k := g.key(int(i)); k != key && g.src.Symbols[i].Kind == codesym.Method && r.overrides(symbol, int(i)) {
-				through[k] = true
-			}
-		}
+	direct, through := r.reach(s.Short), r.through(symbol)
+	for _, c := range direct.at[key] {
+		yield(r.dependent(c))
 	}
-	for _, ref := range r.refsTo(symbol) {
-		for _, e := range r.Resolve(ref) {
-			d := Dependent{Symbol: g.src.Refs[ref].From, File: g.src.Refs[ref].File, Relation: Calls, Tier: e.Tier, Confidence: e.Confidence,
-				Refs: []int{ref}, Lines: []int{g.src.Refs[ref].Line}}
-			switch k := g.key(e.To); {
-			case k == key:
-			case through[k]:
-				d.Tier = ThroughInterface
-				d.Confidence *= ThroughInterface.confidence()
-			default:
-				continue
-			}
-			r.place(&d)
+	for _, k := range through {
+		for _, c := range direct.at[k] {
+			d := r.dependent(c)
+			d.Tier = ThroughInterface
+			d.Confidence *= ThroughInterface.confidence()
 			yield(d)
 		}
 	}
 	if isType(s.Kind) {
 		r.subtypes(symbol, yield)
 	}
-	if uses {
+	if uses && !r.stopped() {
 		r.mentions(symbol, yield)
 	}
+}
+
+// call is a call with what it reaches.
+type call struct {
+	ref  int
+	edge Edge
+}
+
+// reach holds the calls of one name by the key of what they reach.
+type reach struct{ at map[int32][]call }
+
+// reach resolves all calls of a name, once.
+func (r *Resolver) reach(short string) *reach {
+	if out, ok := r.reached[short]; ok {
+		return out
+	}
+	out := &reach{at: map[int32][]call{}}
+	for i, ref := range r.refsTo(short) {
+		if i%64 == 0 && r.stopped() {
+			return out // and do not keep it
+		}
+		for _, e := range r.Resolve(ref) {
+			k := r.g.key(e.To)
+			out.at[k] = append(out.at[k], call{ref, e})
+		}
+	}
+	r.reached[short] = out
+	return out
+}
+
+// stopped reports whether nobody waits any more.
+func (r *Resolver) stopped() bool { return r.Stop != nil && r.Stop() }
+
+// dependent returns what a call makes of what it stands in.
+func (r *Resolver) dependent(c call) Dependent {
+	ref := &r.g.src.Refs[c.ref]
+	d := Dependent{Symbol: ref.From, File: ref.File, Relation: Calls, Tier: c.edge.Tier, Confidence: c.edge.Confidence, Refs: []int{c.ref}, Lines: []int{ref.Line}}
+	r.place(&d)
+	return d
 }
 
 // place leaves the code of a file that stands in no symbol but its module to the file.
@@ -188,37 +223,109 @@ func (r *Resolver) place(d *Dependent) {
 	}
 }
 
-// refsTo returns the calls by the name of a symbol, also by a name that an import gives it.
-func (r *Resolver) refsTo(symbol int) []int {
+// refsTo returns the calls by a name, also by one that an import gives it.
+func (r *Resolver) refsTo(short string) []int {
 	g := r.g
-	s := &g.src.Symbols[symbol]
 	var out []int
-	for _, i := range g.byCallee[s.Short] {
+	for _, i := range g.byCallee[short] {
 		out = append(out, int(i))
 	}
-	for _, i := range g.byAlias[s.Short] {
+	for _, i := range g.byAlias[short] {
 		m := &g.src.Imports[i]
-		for _, ref := range g.byCallee[m.Alias] {
-			if g.src.Refs[ref].File == m.File {
-				out = append(out, int(ref))
+		if m.Alias == short {
+			continue // they are there
+		}
+		list := g.byCallee[m.Alias]
+		for k := sort.Search(len(list), func(k int) bool { return g.src.Refs[list[k]].File >= m.File }); k < len(list) && g.src.Refs[list[k]].File == m.File; k++ {
+			out = append(out, int(list[k]))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// through returns the keys of those methods of a symbol's name whose calls may reach it: those of the interfaces that its type implements, and those of what its
+// type extends; sorted.
+func (r *Resolver) through(method int) []int32 {
+	g := r.g
+	s := &g.src.Symbols[method]
+	if s.Kind != codesym.Method {
+		return nil
+	}
+	var out []int32
+	add := func(k int32) {
+		if k != g.key(method) {
+			out = append(out, k)
+		}
+	}
+	lower := r.typeOfMethod(method)
+	if g.lang(s.File) == codesym.Go {
+		for _, i := range r.ifaceMethods(s.Short) {
+			if r.goImplements(lower, g.src.Symbols[i].Parent) {
+				add(g.key(int(i)))
+			}
+		}
+	} else if lower >= 0 {
+		all := r.sakes(allSymbols, s.Short, g.lang(s.File))
+		for _, t := range r.ancestors(lower) {
+			for _, i := range r.within(all, s.File, hint{kind: inParent, n: t}) {
+				if m := &g.src.Symbols[i]; m.Kind == codesym.Method && m.Parent == t {
+					add(g.key(int(i)))
+				}
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// maxInterfaces is how many interfaces with a method of one name a Go method is compared with. Nobody reads a report of more.
+const maxInterfaces = 1024
+
+// ifaceMethods returns the methods of that name of Go interfaces.
+func (r *Resolver) ifaceMethods(short string) []int32 {
+	if out, ok := r.ifaces[short]; ok {
+		return out
+	}
+	g := r.g
+	var out []int32
+	for _, i := range r.sakes(callables, short, codesym.Go).list {
+		s := &g.src.Symbols[i]
+		if s.Kind == codesym.Method && s.Parent >= 0 && g.src.Symbols[s.Parent].Kind == codesym.Interface && len(out) < maxInterfaces {
+			out = append(out, i)
+		}
+	}
+	r.ifaces[short] = out
+	return out
+}
+
+// ancestors returns the types that a type extends, and those that they extend: of each base the nearest of that name.
+func (r *Resolver) ancestors(typ int) []int {
+	g := r.g
+	var out []int
+	seen := map[int]bool{typ: true}
+	for todo := []int{typ}; len(todo) > 0; {
+		t := todo[0]
+		todo = todo[1:]
+		for _, base := range g.src.Symbols[t].Bases {
+			if up := r.baseOf(t, base); up >= 0 && !seen[up] {
+				seen[up] = true
+				out = append(out, up)
+				todo = append(todo, up)
 			}
 		}
 	}
 	return out
 }
 
-// overrides reports whether a call of one method may reach another: the type of the other extends that of the one or has all methods of it.
-func (r *Resolver) overrides(method, of int) bool {
-	g := r.g
-	if family(g.lang(g.src.Symbols[method].File)) != family(g.lang(g.src.Symbols[of].File)) {
-		return false
+// baseOf returns the type that a base of a type names: the nearest; -1 for none.
+func (r *Resolver) baseOf(typ int, base string) int {
+	for _, t := range r.typesNamed(r.g.src.Symbols[typ].File, lastName(base)) {
+		if t != typ {
+			return t
+		}
 	}
-	upper := g.src.Symbols[of].Parent
-	if g.lang(g.src.Symbols[of].File) == codesym.Go {
-		return upper >= 0 && g.src.Symbols[upper].Kind == codesym.Interface && r.goImplements(r.typeOfMethod(method), upper)
-	}
-	lower := r.typeOfMethod(method)
-	return lower >= 0 && upper >= 0 && lower != upper && r.extends(lower, upper, true, map[int]bool{})
+	return -1
 }
 
 // typeOfMethod returns the type that a method belongs to, -1 where the project does not declare it.
@@ -227,8 +334,10 @@ func (r *Resolver) typeOfMethod(method int) int {
 	if p := g.src.Symbols[method].Parent; p >= 0 && isType(g.src.Symbols[p].Kind) {
 		return p
 	}
-	pkg, name := g.pkg(method), lastName(g.scope(method))
-	for _, i := range g.byShort[name] {
+	pkg, name := g.pkg(method), lastName(g.owner(method))
+	file := g.src.Symbols[method].File
+	for _, i := range r.within(r.sakes(typesOnly, name, g.lang(file)), file, hint{kind: inPackage, s: pkg}) {
+		r.looks++
 		if s := &g.src.Symbols[i]; isType(s.Kind) && g.pkg(int(i)) == pkg {
 			return int(i)
 		}
@@ -236,34 +345,19 @@ func (r *Resolver) typeOfMethod(method int) int {
 	return -1
 }
 
-// extends reports whether a type names another among its bases, or, with deep, a base of its does. seen holds the types that were looked at.
-func (r *Resolver) extends(lower, upper int, deep bool, seen map[int]bool) bool {
-	g := r.g
-	if seen[lower] {
-		return false
-	}
-	seen[lower] = true
-	s := &g.src.Symbols[lower]
-	for _, base := range s.Bases {
-		for _, t := range r.typesNamed(s.File, lastName(base)) {
-			if t == lower {
-				continue
-			}
-			if t == upper || deep && r.extends(t, upper, deep, seen) {
-				return true
-			}
-			break // the nearest one is meant
-		}
-	}
-	return false
-}
-
 // subtypes yields the types that extend, embed or implement a type.
 func (r *Resolver) subtypes(symbol int, yield func(Dependent)) {
 	g := r.g
 	short := g.src.Symbols[symbol].Short
-	for i := range g.src.Symbols {
+	list := slices.Clone(g.byBase[short])
+	if g.src.Symbols[symbol].Kind == codesym.Interface && g.lang(g.src.Symbols[symbol].File) == codesym.Go {
+		list = append(list, r.mayImplement(symbol)...)
+	}
+	slices.Sort(list)
+	for _, at := range slices.Compact(list) {
+		i := int(at)
 		s := &g.src.Symbols[i]
+		r.looks++
 		if !isType(s.Kind) || i == symbol || family(g.lang(s.File)) != family(g.lang(g.src.Symbols[symbol].File)) {
 			continue
 		}
@@ -291,7 +385,7 @@ func (r *Resolver) namesBase(lower, upper int) bool {
 	g := r.g
 	s := &g.src.Symbols[lower]
 	if g.lang(s.File) != codesym.Go {
-		return r.extends(lower, upper, false, map[int]bool{})
+		return slices.ContainsFunc(s.Bases, func(b string) bool { return r.baseOf(lower, b) == upper })
 	}
 	for _, base := range s.Bases {
 		if lastName(base) != g.src.Symbols[upper].Short {
@@ -317,7 +411,7 @@ func (r *Resolver) importers(symbol int) []int {
 	g := r.g
 	short := g.src.Symbols[symbol].Short
 	var out []int
-	for i := range g.src.Imports {
+	for _, i := range r.importsOf(symbol) {
 		m := &g.src.Imports[i]
 		if len(out) > 0 && out[len(out)-1] == m.File || m.Name != "" && m.Name != "*" && m.Name != short && g.lang(m.File) != codesym.Python {
 			continue

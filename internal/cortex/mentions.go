@@ -44,6 +44,9 @@ func (r *Resolver) mentions(symbol int, yield func(Dependent)) {
 		r.exactUses(symbol, yield)
 	}
 	for _, file := range r.namers(symbol) {
+		if r.stopped() {
+			return
+		}
 		text, ok := r.Text(file)
 		if !ok || r.Exact.has(file) || !hasWord(text, s.Short) {
 			continue
@@ -62,14 +65,10 @@ func (r *Resolver) namers(symbol int) []int {
 	home := g.src.Symbols[symbol].File
 	pkg := g.src.Files[home].Package
 	if g.lang(home) == codesym.Go {
-		if r.goImporters == nil {
-			r.goImporters = map[string][]int{}
-			for i := range g.src.Imports {
-				m := &g.src.Imports[i]
-				r.goImporters[m.Path] = append(r.goImporters[m.Path], m.File)
-			}
+		var out []int
+		for _, i := range r.importsOf(symbol) {
+			out = append(out, g.src.Imports[i].File)
 		}
-		out := slices.Clone(r.goImporters[pkg])
 		for _, f := range g.byPackage[pkg] {
 			out = append(out, int(f))
 		}
@@ -77,7 +76,7 @@ func (r *Resolver) namers(symbol int) []int {
 		return slices.Compact(out)
 	}
 	out := []int{home}
-	for i := range g.src.Imports {
+	for _, i := range r.importsOf(symbol) {
 		if m := &g.src.Imports[i]; out[len(out)-1] != m.File && r.provides(m.File, m, symbol) {
 			out = append(out, m.File)
 		}
@@ -95,7 +94,7 @@ func (r *Resolver) wordMentions(symbol, file int, text string, yield func(Depend
 		if file == s.File && at >= s.Start && at < s.End || strings.HasPrefix(text[end:], "(") || inComment(text, at) {
 			continue
 		}
-		r.mention(symbol, file, at, 1+strings.Count(text[:at], "\n"), SameWord, yield)
+		r.mention(symbol, file, at, r.line(file, at), SameWord, yield)
 	}
 }
 
@@ -142,7 +141,6 @@ func (r *Resolver) goMentions(symbol, file int, yield func(Dependent)) {
 		return
 	}
 	key := g.key(symbol)
-	text, _ := r.Text(file)
 	method := s.Kind == codesym.Method
 	top := !method && topLevel(g, symbol)
 	bare := top && (r.samePackage(file, s.File) || slices.Contains(r.gofer.dotted(file), g.src.Files[s.File].Package))
@@ -166,7 +164,7 @@ func (r *Resolver) goMentions(symbol, file int, yield func(Dependent)) {
 				continue
 			}
 		}
-		r.mention(symbol, file, at, 1+strings.Count(text[:at], "\n"), tier, yield)
+		r.mention(symbol, file, at, r.line(file, at), tier, yield)
 	}
 }
 

@@ -10,9 +10,9 @@ import (
 
 // Named is a symbol by its names.
 type Named struct {
-	// ID is the id of its fact. Name is the qualified name, Package and Path are those of its file.
-	ID, Name, Package, Path string
-	Kind                    codesym.Kind
+	// ID is the id of its fact. Name is the qualified name, Package and Path are those of its file. Clause is the name in the package clause of a Go file.
+	ID, Name, Package, Path, Clause string
+	Kind                            codesym.Kind
 }
 
 // Key returns the part of a name, or of a question for one, that every form of it ends in: the name without scopes, parameters and number.
@@ -51,12 +51,34 @@ func plain(name string) string {
 	return name
 }
 
-// Long returns the name with its package in front, as other code would write it.
+// Long returns the name with its package in front, as other code would write it: of Go the import path, with "_test" behind it for tests that are a package of
+// their own.
 func (n Named) Long() string {
-	if n.Package == "" {
+	switch {
+	case n.Package == "":
 		return n.Name
+	case n.external():
+		return n.Package + "_test." + n.Name
 	}
 	return n.Package + "." + n.Name
+}
+
+// external reports whether the symbol is of the external tests of a Go package.
+func (n Named) external() bool {
+	return strings.HasSuffix(n.Clause, "_test") && strings.HasSuffix(n.Path, "_test.go")
+}
+
+// others returns further names with something in front, which may stand for several symbols: with the name of the package clause where the folder is called
+// otherwise, as "main.run" and "yaml.Node" of the folder yaml.v3, and with the folder of external tests.
+func (n Named) others() []string {
+	var out []string
+	if n.Clause != "" && n.Clause != n.Package[strings.LastIndexByte(n.Package, '/')+1:] {
+		out = append(out, n.Clause+"."+n.Name)
+	}
+	if n.external() {
+		out = append(out, n.Package+"."+n.Name)
+	}
+	return out
 }
 
 // Full returns the name with its file in front: "dir/file.go:T.Method".
@@ -76,46 +98,111 @@ func Keys(question string) []string {
 	return keys
 }
 
-// Find returns the indexes in list of what a question names: the exact qualified name, one with the package or the file in front, or the end of one. A kind and a
-// space may stand before the name: "struct T"; "()" may follow it, as where it is called. The first of these ways that finds anything decides; more than one index means that the question is ambiguous.
-// list must hold every symbol whose key is one of [Keys].
-func Find(question string, list []Named) []int {
-	if found := find("", question, list); found != nil {
-		return found
+// Names finds symbols by name. It is for one goroutine.
+type Names struct {
+	list []Named
+	ways [len(spellings)]map[string][]int // made when they are needed
+	// found are the answers to what was asked for whole names: all symbols called main are asked for one after the other.
+	found map[string][]int
+}
+
+// NewNames returns a Names over a list, which must hold every symbol whose key is one of the [Keys] of what is asked.
+func NewNames(list []Named) *Names { return &Names{list: list, found: map[string][]int{}} }
+
+// spellings are the ways in which a name may be written, the plainest in front.
+var spellings = [...]func(n *Named, add func(string)){
+	func(n *Named, add func(string)) { add(n.Name) },
+	func(n *Named, add func(string)) {
+		add(n.Long())
+		add(n.Full())
+	},
+	func(n *Named, add func(string)) {
+		endings(n.Long(), add)
+		endings(n.Full(), add)
+		for _, s := range n.others() {
+			endings(s, add)
+		}
+	},
+	func(n *Named, add func(string)) { add(plain(n.Name)) },
+	func(n *Named, add func(string)) {
+		endings(n.Path+":"+plain(n.Name), add)
+		endings(n.Package+"."+plain(n.Name), add)
+		for _, s := range n.others() {
+			endings(plain(s), add)
+		}
+	},
+}
+
+// endings adds the ends of a name that begin at the boundary of one of its parts, and the whole.
+func endings(name string, add func(string)) {
+	for i := range len(name) {
+		if i == 0 || boundary(name[i-1]) {
+			add(name[i:])
+		}
+	}
+}
+
+// Find returns the indexes in the list of what a question names: the exact qualified name, one with the package or the file in front, or the end of one. A kind and a
+// space may stand before the name: "struct T"; "()" may follow it, as where it is called, and the receiver of a Go method may be written as in a stack trace:
+// "store.(*Tx).Put". The first of these ways that finds anything decides; more than one index means that the question is ambiguous.
+func (ns *Names) Find(question string) []int {
+	if found := ns.find("", question); found != nil {
+		return slices.Clone(found)
 	}
 	if kind, name := cutKind(question); kind != "" {
-		if found := find(kind, name, list); found != nil {
+		if found := ns.find(kind, name); found != nil {
 			return found
 		}
 	}
 	if name, called := strings.CutSuffix(question, "()"); called {
-		return Find(name, list)
+		return ns.Find(name)
+	}
+	if before, rest, ok := strings.Cut(question, "(*"); ok {
+		if typ, method, ok := strings.Cut(rest, ")."); ok {
+			return ns.Find(before + typ + "." + method)
+		}
 	}
 	return nil
 }
 
-func find(kind codesym.Kind, name string, list []Named) []int {
-	ways := [...]func(Named) bool{
-		func(n Named) bool { return n.Name == name },
-		func(n Named) bool { return n.Long() == name || n.Full() == name },
-		func(n Named) bool { return ends(n.Long(), name) || ends(n.Full(), name) },
-		func(n Named) bool { return plain(n.Name) == name },
-		func(n Named) bool {
-			return ends(n.Path+":"+plain(n.Name), name) || ends(n.Package+"."+plain(n.Name), name)
-		},
+func (ns *Names) find(kind codesym.Kind, name string) []int {
+	if kind == "" {
+		if found, ok := ns.found[name]; ok {
+			return found
+		}
 	}
-	for _, way := range ways {
-		var found []int
-		for i, n := range list {
-			if (kind == "" || n.Kind == kind) && way(n) {
+	var found []int
+	for w := range ns.ways {
+		if ns.ways[w] == nil {
+			ns.ways[w] = ns.spell(w)
+		}
+		for _, i := range ns.ways[w][name] {
+			if kind == "" || ns.list[i].Kind == kind {
 				found = append(found, i)
 			}
 		}
 		if len(found) > 0 {
-			return prefer(found, list)
+			found = prefer(found, ns.list)
+			break
 		}
 	}
-	return nil
+	if kind == "" {
+		ns.found[name] = found
+	}
+	return found
+}
+
+// spell lists the symbols by one way of writing their names.
+func (ns *Names) spell(way int) map[string][]int {
+	out := map[string][]int{}
+	for i := range ns.list {
+		spellings[way](&ns.list[i], func(s string) {
+			if at := out[s]; len(at) == 0 || at[len(at)-1] != i {
+				out[s] = append(at, i)
+			}
+		})
+	}
+	return out
 }
 
 // cutKind takes the kind off the front of a question.
@@ -130,12 +217,6 @@ func cutKind(question string) (codesym.Kind, string) {
 		return kind, strings.TrimSpace(rest)
 	}
 	return "", question
-}
-
-// ends reports whether a name ends in a part, at the boundary of one of its own parts.
-func ends(name, part string) bool {
-	rest, ok := strings.CutSuffix(name, part)
-	return ok && part != "" && (rest == "" || boundary(rest[len(rest)-1]))
 }
 
 // prefer leaves out imports and exports where something is declared, and what a header declares where one other file defines it.
@@ -156,16 +237,16 @@ func header(path string) bool {
 	return i >= 0 && (strings.HasPrefix(path[i:], ".h") && len(path)-i <= 4)
 }
 
-// Unique returns the shortest form of the name of list[i] that [Find] finds it and nothing else by. list must hold every symbol of its [Key].
-func Unique(i int, list []Named) string {
-	n := list[i]
-	forms := []string{n.Name, n.Long(), n.Full(), string(n.Kind) + " " + n.Full()}
-	for _, form := range forms {
-		if found := Find(form, list); len(found) == 1 && found[0] == i {
+// Unique returns the shortest form of the name of the symbol at that index that [Names.Find] finds it and nothing else by. The list must hold every symbol of its [Key].
+func (ns *Names) Unique(i int) string {
+	n := &ns.list[i]
+	forms := [...]string{n.Name, n.Long(), n.Full(), string(n.Kind) + " " + n.Full()}
+	for _, form := range forms[:3] {
+		if found := ns.find("", form); len(found) == 1 && found[0] == i {
 			return form
 		}
 	}
-	return forms[len(forms)-1] // the natural key: nothing else has it
+	return forms[3] // the natural key: nothing else has it
 }
 
 // Nearest returns those of keys that a misspelt name may have meant, the likeliest first, at most most of them. keys are sorted and hold nothing twice.

@@ -23,6 +23,13 @@ var several = []cortex.Named{
 	{Name: "init#2", Package: "m", Path: "m.go", Kind: codesym.Function},
 	{Name: "net/http", Package: "m", Path: "m.go", Kind: codesym.ImportOf},
 	{Name: "http", Package: "m/http", Path: "http/http.go", Kind: codesym.Module},
+	{Name: "main", Package: "m/agent", Path: "agent/main.go", Clause: "main", Kind: codesym.Function},
+	{Name: "main", Package: "m/replay", Path: "replay/main.go", Clause: "main", Kind: codesym.Function},
+	{Name: "run", Package: "m/agent", Path: "agent/main.go", Clause: "main", Kind: codesym.Function},
+	{Name: "check", Package: "m/store", Path: "store/x_test.go", Clause: "store_test", Kind: codesym.Function},
+	{Name: "check", Package: "m/store", Path: "store/in_test.go", Clause: "store", Kind: codesym.Function},
+	{Name: "Node", Package: "yaml.v3", Path: "yaml.v3/node.go", Clause: "yaml", Kind: codesym.Struct},
+	{Name: "Dial", Package: "m/net/v2", Path: "net/v2/dial.go", Clause: "net", Kind: codesym.Function},
 	{Name: "n::f", Path: "x.h", Kind: codesym.Function},
 	{Name: "n::f", Path: "x.cc", Kind: codesym.Function},
 	{Name: "X", Package: "y", Path: "y.ts", Kind: codesym.Interface},
@@ -75,6 +82,21 @@ func TestFind(t *testing.T) {
 		{"import http", []string{"import m.go:net/http"}},
 		{"n::f", []string{"function x.cc:n::f"}},
 		{"x.h:n::f", []string{"function x.h:n::f"}},
+		{"main.run", []string{"function agent/main.go:run"}},
+		{"main.main", []string{"function agent/main.go:main", "function replay/main.go:main"}},
+		{"agent.main", []string{"function agent/main.go:main"}},
+		{"m/agent.main()", []string{"function agent/main.go:main"}},
+		{"store_test.check", []string{"function store/x_test.go:check"}},
+		{"m/store_test.check", []string{"function store/x_test.go:check"}},
+		{"m/store.check", []string{"function store/in_test.go:check"}},
+		{"store.check", []string{"function store/x_test.go:check", "function store/in_test.go:check"}},
+		{"yaml.Node", []string{"struct yaml.v3/node.go:Node"}},
+		{"yaml.v3.Node", []string{"struct yaml.v3/node.go:Node"}},
+		{"net.Dial", []string{"function net/v2/dial.go:Dial"}},
+		{"v2.Dial", []string{"function net/v2/dial.go:Dial"}},
+		{"m.(*T).Open", []string{"method m.go:T.Open"}},
+		{"(*T).Open", []string{"method m.go:T.Open"}},
+		{"(*T)", nil},
 		{"X", []string{"interface y.ts:X", "class y.ts:X"}},
 		{"class X", []string{"class y.ts:X"}},
 		{"type system", []string{"module README.md:type system"}},
@@ -85,7 +107,7 @@ func TestFind(t *testing.T) {
 	} {
 		list := ofKeys(c.question)
 		var got []string
-		for _, i := range cortex.Find(c.question, list) {
+		for _, i := range cortex.NewNames(list).Find(c.question) {
 			got = append(got, fmt.Sprintf("%s %s", list[i].Kind, list[i].Full()))
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
@@ -103,15 +125,15 @@ func TestUniqueNameIsFoundAgain(t *testing.T) {
 			if list[i] != n {
 				continue
 			}
-			name := cortex.Unique(i, list)
+			name := cortex.NewNames(list).Unique(i)
 			got = append(got, name)
-			if again := ofKeys(name); len(cortex.Find(name, again)) != 1 || again[cortex.Find(name, again)[0]] != n {
-				t.Errorf("Find(%q) = %v in %v, want %v alone", name, cortex.Find(name, again), again, n)
+			if again := ofKeys(name); len(cortex.NewNames(again).Find(name)) != 1 || again[cortex.NewNames(again).Find(name)[0]] != n {
+				t.Errorf("Find(%q) = %v in %v, want %v alone", name, cortex.NewNames(again).Find(name), again, n)
 			}
 		}
 	}
 	want := []string{"m/store.Open", "m.Open", "T.Open", "sys/open_unix.go:open", "sys/open_windows.go:open", "A.f(int)", "A.f(Map<K,V>)", "A.g(int)", "init", "init#2",
-		"net/http", "http", "x.h:n::f", "n::f", "interface y.ts:X", "class y.ts:X", "type system"}
+		"net/http", "http", "m/agent.main", "m/replay.main", "run", "m/store_test.check", "m/store.check", "Node", "Dial", "x.h:n::f", "n::f", "interface y.ts:X", "class y.ts:X", "type system"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Unique (-want +got):\n%s", diff)
 	}

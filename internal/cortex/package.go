@@ -22,9 +22,9 @@ func ModulePath(text string) string {
 	return ""
 }
 
-// Declared returns the package that a file states by itself, "" where its language takes it from the path.
+// Declared returns the package that a file states by itself, "" where its language takes it from the path. Of Go it is the name of the package clause.
 func Declared(f codesym.File) string {
-	if f.Lang != codesym.Java {
+	if f.Lang != codesym.Java && f.Lang != codesym.Go {
 		return ""
 	}
 	for _, s := range f.Symbols {

@@ -78,7 +78,7 @@ func ecmaNames(from, p, to string) bool {
 	p = path.Join(path.Dir(from), p)
 	bare := strings.TrimSuffix(to, path.Ext(to))
 	bare = strings.TrimSuffix(bare, ".d")
-	return to == p || bare == p || bare == strings.TrimSuffix(p, path.Ext(p)) || bare == p+"/index"
+	return to == p || bare == p || bare == strings.TrimSuffix(p, path.Ext(p)) || bare == path.Join(p, "index")
 }
 
 func javaClass(p string, target *File) bool {
@@ -87,10 +87,7 @@ func javaClass(p string, target *File) bool {
 
 func rustNames(from, p, to string) bool {
 	to = strings.TrimSuffix(strings.TrimSuffix(to, ".rs"), "/mod")
-	for strings.HasPrefix(p, "super::") {
-		p = strings.TrimPrefix(p, "super::")
-	}
-	p = strings.TrimPrefix(strings.TrimPrefix(p, "crate::"), "self::")
+	p = rustPath(p)
 	if p == "crate" || p == "super" || p == "self" {
 		return path.Dir(from) == path.Dir(to)
 	}
@@ -100,6 +97,14 @@ func rustNames(from, p, to string) bool {
 	}
 	// The last part may be a type of the module.
 	return suffixed(to, path.Dir(slashed)) && path.Dir(slashed) != "."
+}
+
+// rustPath takes off what a path begins with to say where it starts.
+func rustPath(p string) string {
+	for strings.HasPrefix(p, "super::") {
+		p = strings.TrimPrefix(p, "super::")
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(p, "crate::"), "self::")
 }
 
 // module returns the import that a receiver names, nil for none.

@@ -65,6 +65,7 @@ func TestQuestions(t *testing.T) {
 		list[i] = cortex.Named{Name: s.Name, Package: f.Package, Path: f.Path, Kind: s.Kind}
 		known[s.Name], known[f.Path] = true, true
 	}
+	find := cortex.NewNames(list)
 	for _, how := range []string{"tiers", "go/types"} {
 		if how == "go/types" && exact == nil {
 			continue
@@ -74,7 +75,7 @@ func TestQuestions(t *testing.T) {
 			if q.tree != which {
 				continue
 			}
-			found := cortex.Find(q.symbol, list)
+			found := find.Find(q.symbol)
 			if len(found) != 1 {
 				t.Logf("%s names %d symbols now", q.symbol, len(found))
 				continue

@@ -2,6 +2,7 @@ package cortex
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 	"strings"
@@ -42,14 +43,20 @@ type link struct {
 // r = (1 − d)·t + d·(Mᵀ·r + s·t), where t is the teleport, M the references weighted to sum to 1 for each definition, and s the share of definitions
 // without references. Sums are taken in the order of the source and never fused, so that the result is the same to the bit everywhere.
 //
-// Tests come after everything else. Modules and imports are no definitions here.
-func (g *Graph) Rank(focus []string) []Ranked {
+// Tests come after everything else. Modules and imports are no definitions here. The only error is that of the context.
+func (g *Graph) Rank(ctx context.Context, focus []string) ([]Ranked, error) {
 	n := len(g.src.Symbols)
-	links, total := g.links()
+	links, total, err := g.allLinks(ctx)
+	if err != nil {
+		return nil, err
+	}
 	teleport := g.teleport(focus)
 	rank := slices.Clone(teleport)
 	next := make([]float64, n)
 	for range maxRounds {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		loose := 0.0
 		for i, v := range rank {
 			next[i] = 0
@@ -71,6 +78,9 @@ func (g *Graph) Rank(focus []string) []Ranked {
 			break
 		}
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	out := make([]Ranked, 0, n)
 	for i, v := range rank {
 		if k := g.src.Symbols[i].Kind; k != codesym.ImportOf && k != codesym.Module && k != codesym.Export {
@@ -80,7 +90,7 @@ func (g *Graph) Rank(focus []string) []Ranked {
 	slices.SortFunc(out, func(a, b Ranked) int {
 		return cmp.Or(cmp.Compare(g.late(a.Symbol), g.late(b.Symbol)), cmp.Compare(b.Score, a.Score), cmp.Compare(a.Symbol, b.Symbol))
 	})
-	return out
+	return out, nil
 }
 
 // late is 1 for what belongs to tests.
@@ -101,10 +111,27 @@ func testPath(p string) bool {
 		strings.HasSuffix(name, "Test") && strings.HasSuffix(p, ".java")
 }
 
+// allLinks is findLinks, found once. A call that was cancelled leaves nothing behind.
+func (g *Graph) allLinks(ctx context.Context) ([]link, []float64, error) {
+	select {
+	case g.turn <- struct{}{}:
+		defer func() { <-g.turn }()
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+	if g.totals == nil {
+		links, totals, err := g.findLinks(ctx, NewResolver(g))
+		if err != nil {
+			return nil, nil, err
+		}
+		g.links, g.totals = links, totals
+	}
+	return g.links, g.totals, nil
+}
+
 // findLinks returns the references of the project, summed by their ends and sorted, with weights that sum to 1 for each definition that has any, and the sums
 // that they had before.
-func (g *Graph) findLinks() ([]link, []float64) {
-	r := NewResolver(g)
+func (g *Graph) findLinks(ctx context.Context, r *Resolver) ([]link, []float64, error) {
 	var out []link
 	add := func(from, to int, weight float64) {
 		if from == to || from < 0 || to < 0 {
@@ -116,6 +143,11 @@ func (g *Graph) findLinks() ([]link, []float64) {
 		out = append(out, link{int32(from), int32(to), weight})
 	}
 	for i := range g.src.Refs {
+		if i%256 == 0 {
+			if err := ctx.Err(); err != nil {
+				return nil, nil, err
+			}
+		}
 		ref := &g.src.Refs[i]
 		from := ref.From
 		if from < 0 {
@@ -130,6 +162,11 @@ func (g *Graph) findLinks() ([]link, []float64) {
 		}
 	}
 	for i := range g.src.Symbols {
+		if i%256 == 0 {
+			if err := ctx.Err(); err != nil {
+				return nil, nil, err
+			}
+		}
 		s := &g.src.Symbols[i]
 		for _, base := range s.Bases {
 			add(i, r.nearestType(s.File, lastName(base)), baseWeight)
@@ -166,7 +203,7 @@ func (g *Graph) findLinks() ([]link, []float64) {
 	for i := range sum {
 		sum[i].weight /= total[sum[i].from]
 	}
-	return slices.Clip(sum), total
+	return slices.Clip(sum), total, nil
 }
 
 // capitalised returns the distinct words of a signature that begin with a capital, as names of types do in most languages.

@@ -24,6 +24,15 @@ func names(src *cortex.Source, ranked []cortex.Ranked) []string {
 	return out
 }
 
+func ranked(tb testing.TB, g *cortex.Graph, focus ...string) []cortex.Ranked {
+	tb.Helper()
+	out, err := g.Rank(tb.Context(), focus)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return out
+}
+
 func TestRank(t *testing.T) {
 	t.Parallel()
 	files := parseTree(`
@@ -50,7 +59,7 @@ func TestB() { B(nil); B(nil); lonely() }
 func lonely() {}
 `)
 	src := files.source(t, "m")
-	rank := func(focus ...string) []cortex.Ranked { return cortex.NewGraph(src).Rank(focus) }
+	rank := func(focus ...string) []cortex.Ranked { return ranked(t, cortex.NewGraph(src), focus...) }
 	sum := 0.0
 	for _, x := range rank() {
 		sum += x.Score
@@ -78,7 +87,7 @@ func lonely() {}
 			}
 		}
 	}
-	if got := cortex.NewGraph(&cortex.Source{}).Rank(nil); len(got) != 0 {
+	if got := ranked(t, cortex.NewGraph(&cortex.Source{})); len(got) != 0 {
 		t.Errorf("Rank of nothing = %v", got)
 	}
 }
@@ -124,8 +133,8 @@ var readOwn = sync.OnceValue(func() *ownTree {
 func TestRankIsTheSameToTheBit(t *testing.T) {
 	t.Parallel()
 	_, src := ownSource(t)
-	one := cortex.NewGraph(src).Rank([]string{"internal/store"})
-	two := cortex.NewGraph(src).Rank([]string{"internal/store"})
+	one := ranked(t, cortex.NewGraph(src), "internal/store")
+	two := ranked(t, cortex.NewGraph(src), "internal/store")
 	for i := range one {
 		if one[i].Symbol != two[i].Symbol || math.Float64bits(one[i].Score) != math.Float64bits(two[i].Score) {
 			t.Fatalf("rank %d: %v and %v", i, one[i], two[i])
@@ -141,10 +150,10 @@ func TestFit(t *testing.T) {
 	t.Parallel()
 	_, src := ownSource(t)
 	g := cortex.NewGraph(src)
-	ranked := g.Rank(nil)
+	list := ranked(t, g)
 	for name, items := range map[string][]cortex.MapItem{
-		"signatures": g.Map(ranked, 0, nil),
-		"names":      g.Map(ranked, 0, func(i int) string { return src.Symbols[i].Name }),
+		"signatures": g.Map(list, 0, nil),
+		"names":      g.Map(list, 0, func(i int) string { return src.Symbols[i].Name }),
 	} {
 		rng := rand.New(rand.NewPCG(1, 2))
 		n, text, tokens := cortex.Fit(items, 4096, count)
@@ -162,7 +171,7 @@ func TestFit(t *testing.T) {
 			}
 		}
 	}
-	if n, text, _ := cortex.Fit(g.Map(ranked, 0, nil), 3, count); n != 0 || text != "" {
+	if n, text, _ := cortex.Fit(g.Map(list, 0, nil), 3, count); n != 0 || text != "" {
 		t.Errorf("Fit in 3 tokens = %d, %q", n, text)
 	}
 }
@@ -173,7 +182,7 @@ func TestMap(t *testing.T) {
 	src := parseTree(shapes).source(t, "m")
 	g := cortex.NewGraph(src)
 	var b strings.Builder
-	for _, it := range g.Map(g.Rank([]string{"Draw"})[:6], 0, nil) {
+	for _, it := range g.Map(ranked(t, g, "Draw")[:6], 0, nil) {
 		b.WriteString(it.Text)
 	}
 	want := `shape/shape.go:
@@ -195,7 +204,7 @@ func BenchmarkRank(b *testing.B) {
 	b.Run(fmt.Sprintf("symbols=%d/refs=%d", len(src.Symbols), len(src.Refs)), func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			cortex.NewGraph(src).Rank(nil)
+			ranked(b, cortex.NewGraph(src))
 		}
 	})
 }

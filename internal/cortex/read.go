@@ -11,7 +11,7 @@ import (
 )
 
 // parserVersion is raised when the same text gives other symbols than before, so that files that have not changed are parsed again.
-const parserVersion = 1
+const parserVersion = 2
 
 // Version returns a number for how files are read. A file that was read in another way is read again.
 func Version(generated bool) int {

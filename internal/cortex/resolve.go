@@ -39,12 +39,19 @@ type Resolver struct {
 	// Stop says that nobody waits any more: [Resolver.Impact] then ends early with what it has. nil is never.
 	Stop func() bool
 
-	known       map[int][]Edge // by the index of the ref
-	near        map[nameIn]int
-	aliases     map[int]map[string]*Import // by file
-	sets        map[int]map[string]int     // methods of Go types by name
-	gofer       *goInfer
-	goImporters map[string][]int // files by the path that they import
+	known     map[int][]Edge // by the index of the ref
+	near      map[nameIn]int
+	aliases   map[int]map[string]*Import // by file
+	sets      map[int]map[string]int     // methods of Go types by name
+	gofer     *goInfer
+	named     map[sakeKey]*namesakes
+	typesOf   map[nameIn][]int   // types that a file may mean by a name
+	importing map[hint][]int32   // imports by what they name; nil before it is asked for
+	reached   map[string]*reach  // what calls of a name reach
+	ifaces    map[string][]int32 // methods of Go interfaces by name
+	written   map[int]string     // types in the signatures of Go methods
+	lines     map[int][]int      // offsets of the lines of a file
+	looks     int                // how many declarations were looked at, for tests
 	// declared and typeObjects are the symbols of what the type checker found.
 	declared    map[spot]int
 	spotsOf     map[int32][]spot // names by the key of what they mean
@@ -59,7 +66,8 @@ type nameIn struct {
 
 // NewResolver returns a resolver over a graph.
 func NewResolver(g *Graph) *Resolver {
-	return &Resolver{g: g, known: map[int][]Edge{}, near: map[nameIn]int{}, aliases: map[int]map[string]*Import{}, sets: map[int]map[string]int{}}
+	return &Resolver{g: g, known: map[int][]Edge{}, near: map[nameIn]int{}, aliases: map[int]map[string]*Import{}, sets: map[int]map[string]int{},
+		named: map[sakeKey]*namesakes{}, typesOf: map[nameIn][]int{}, reached: map[string]*reach{}, ifaces: map[string][]int32{}, written: map[int]string{}, lines: map[int][]int{}}
 }
 
 // Resolve returns the declarations that the ref at that index reaches, the surest first; none where it leaves the project or nobody knows.
@@ -79,7 +87,7 @@ type place struct {
 	callee string // the declared name, where the file calls it by another
 	// owner is the qualified name of the type that the call stands in, "" for none.
 	owner string
-	cands []int
+	cands *namesakes
 	// climbed are the types whose bases were looked at.
 	climbed map[int]bool
 }
@@ -98,13 +106,7 @@ func (r *Resolver) resolve(ref int) []Edge {
 	if alias {
 		p.callee = binding.Name
 	}
-	for _, i := range g.byShort[p.callee] {
-		s := &g.src.Symbols[i]
-		if callable(s.Kind) && family(g.lang(s.File)) == family(p.lang) {
-			p.cands = append(p.cands, int(i))
-		}
-	}
-	if len(p.cands) == 0 {
+	if p.cands = r.sakes(callables, p.callee, p.lang); len(p.cands.list) == 0 {
 		return nil
 	}
 	p.owner = r.ownerOf(p.ref.From)
@@ -146,7 +148,7 @@ func (r *Resolver) ownerOf(from int) string {
 		s := &g.src.Symbols[i]
 		switch {
 		case s.Kind == codesym.Method:
-			return g.scope(i)
+			return g.owner(i)
 		case isType(s.Kind):
 			return s.Name
 		}
@@ -154,12 +156,17 @@ func (r *Resolver) ownerOf(from int) string {
 	return ""
 }
 
-// pick returns the edges of those candidates that keep accepts, nil where there are none. Several ones share the confidence.
-func (r *Resolver) pick(p *place, tier Tier, keep func(i int) bool) []Edge {
+// pick returns the edges of those candidates in some places that keep accepts, nil where there are none. Several ones share the confidence.
+func (r *Resolver) pick(p *place, tier Tier, keep func(i int) bool, places ...hint) []Edge {
+	return r.pickOf(p, tier, r.within(p.cands, p.ref.File, places...), keep)
+}
+
+func (r *Resolver) pickOf(p *place, tier Tier, list []int32, keep func(i int) bool) []Edge {
 	var out []Edge
-	for _, i := range p.cands {
-		if keep(i) {
-			out = append(out, Edge{To: i, Tier: tier})
+	r.looks += len(list)
+	for _, i := range list {
+		if keep(int(i)) {
+			out = append(out, Edge{To: int(i), Tier: tier})
 		}
 	}
 	return r.share(p, out, tier.confidence())
@@ -201,23 +208,37 @@ func (r *Resolver) distance(file, symbol int) int {
 	if to == file {
 		return 0
 	}
-	a, b := strings.Split(r.g.dirOf(file), "/"), strings.Split(r.g.dirOf(to), "/")
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
+	a, b := r.g.dirOf(file), r.g.dirOf(to)
+	same := 0 // length of the names in front that are equal
+	for i := 0; ; i++ {
+		endA, endB := i == len(a) || a[i] == '/', i == len(b) || b[i] == '/'
+		if endA && endB {
+			same = i
+		}
+		if i >= len(a) || i >= len(b) || a[i] != b[i] {
+			break
+		}
 	}
-	return 1 + len(a) + len(b) - 2*n
+	return 1 + steps(a[same:]) + steps(b[same:])
+}
+
+// steps counts the names of what is left of a path.
+func steps(rest string) int {
+	if rest == "" || rest[0] == '/' {
+		return strings.Count(rest, "/")
+	}
+	return 1 + strings.Count(rest, "/")
 }
 
 // leftOver is for names that no scope explains: the only declaration of the project, or several.
 func (r *Resolver) leftOver(p *place, keep func(i int) bool) []Edge {
-	if len(p.cands) > maxNamesakes {
+	if len(p.cands.list) > maxNamesakes {
 		return nil
 	}
-	out := r.pick(p, UniqueInProject, keep)
+	out := r.pickOf(p, UniqueInProject, p.cands.list, keep)
 	for i := range out {
 		if r.g.key(out[i].To) != r.g.key(out[0].To) {
-			return r.pick(p, Ambiguous, keep)
+			return r.pickOf(p, Ambiguous, p.cands.list, keep)
 		}
 	}
 	return out
@@ -232,7 +253,7 @@ func (r *Resolver) resolveBare(p *place, binding *Import) []Edge {
 		if isType(g.src.Symbols[i].Kind) && !implicitThis(p.lang) {
 			continue
 		}
-		if out := r.pick(p, SameScope, func(c int) bool { return g.src.Symbols[c].Parent == inner }); out != nil {
+		if out := r.pick(p, SameScope, func(c int) bool { return g.src.Symbols[c].Parent == inner }, hint{kind: inParent, n: inner}); out != nil {
 			return out
 		}
 	}
@@ -242,28 +263,30 @@ func (r *Resolver) resolveBare(p *place, binding *Import) []Edge {
 		}
 	}
 	free := func(c int) bool { return r.free(c, p.lang) }
-	if out := r.pick(p, SameFile, func(c int) bool { return free(c) && g.src.Symbols[c].File == p.ref.File }); out != nil {
+	if out := r.pick(p, SameFile, func(c int) bool { return free(c) && g.src.Symbols[c].File == p.ref.File }, hint{kind: inFile, n: p.ref.File}); out != nil {
 		return out
 	}
 	if binding != nil {
-		return r.pick(p, ImportedName, func(c int) bool { return free(c) && r.provides(p.ref.File, binding, c) })
+		return r.pick(p, ImportedName, func(c int) bool { return free(c) && r.provides(p.ref.File, binding, c) }, r.importHints(p.ref.File, binding)...)
 	}
 	for i := range r.imports(p.ref.File) {
 		im := &r.imports(p.ref.File)[i]
 		if !wildcard(p.lang, im) {
 			continue
 		}
-		if out := r.pick(p, ImportedName, func(c int) bool { return free(c) && r.provides(p.ref.File, im, c) }); out != nil {
+		if out := r.pick(p, ImportedName, func(c int) bool { return free(c) && r.provides(p.ref.File, im, c) }, r.importHints(p.ref.File, im)...); out != nil {
 			return out
 		}
 	}
 	switch p.lang {
 	case codesym.Java:
-		return r.pick(p, SamePackage, func(c int) bool { return free(c) && g.pkg(c) == g.src.Files[p.ref.File].Package })
+		return r.pick(p, SamePackage, func(c int) bool { return free(c) && g.pkg(c) == g.src.Files[p.ref.File].Package },
+			hint{kind: inPackage, s: g.src.Files[p.ref.File].Package})
 	case codesym.Python, codesym.TypeScript, codesym.TSX:
 		return nil // a name that is neither declared nor imported is built in
 	}
-	if out := r.pick(p, SamePackage, func(c int) bool { return free(c) && g.dirOf(g.src.Symbols[c].File) == g.dirOf(p.ref.File) }); out != nil {
+	if out := r.pick(p, SamePackage, func(c int) bool { return free(c) && g.dirOf(g.src.Symbols[c].File) == g.dirOf(p.ref.File) },
+		hint{kind: inFolder, s: g.dirOf(p.ref.File)}); out != nil {
 		return out
 	}
 	return r.leftOver(p, free)
@@ -314,7 +337,8 @@ func (r *Resolver) resolveMember(p *place) []Edge {
 	// A module that is imported.
 	if m := r.module(p.ref.File, recv); m != nil {
 		if m.Name == "" || m.Name == "*" || p.lang != codesym.Java {
-			if out := r.pick(p, ImportedName, func(c int) bool { return r.free(c, p.lang) && r.provides(p.ref.File, m, c) }); out != nil {
+			if out := r.pick(p, ImportedName, func(c int) bool { return r.free(c, p.lang) && r.provides(p.ref.File, m, c) },
+				r.importHints(p.ref.File, m)...); out != nil {
 				return out
 			}
 		}
@@ -329,8 +353,8 @@ func (r *Resolver) resolveMember(p *place) []Edge {
 	// A namespace or a module that is no import.
 	if strings.Contains(recv, "::") || p.lang.Separator() == "::" && !strings.ContainsAny(recv, ".->") {
 		if out := r.pick(p, ImportedName, func(c int) bool {
-			return r.free(c, p.lang) && (lastName(g.scope(c)) == last || strings.HasSuffix(strings.TrimSuffix(g.src.Files[g.src.Symbols[c].File].Path, ".rs"), "/"+last))
-		}); out != nil {
+			return r.free(c, p.lang) && (lastName(g.owner(c)) == last || strings.HasSuffix(strings.TrimSuffix(g.src.Files[g.src.Symbols[c].File].Path, ".rs"), "/"+last))
+		}, hint{kind: inScope, s: last}, hint{kind: inBase, s: last}); out != nil {
 			return out
 		}
 	}
@@ -360,39 +384,63 @@ func (r *Resolver) ofType(p *place, typ string) []Edge {
 
 // typesNamed returns the types that a file may mean by a name, nearest first.
 func (r *Resolver) typesNamed(file int, name string) []int {
-	lang := r.g.lang(file)
-	for _, m := range r.imports(file) {
-		if m.Alias == name && m.Name != "" && m.Name != "*" {
+	key := nameIn{file, name}
+	if out, ok := r.typesOf[key]; ok {
+		return out
+	}
+	imports := r.imports(file)
+	for i := range imports {
+		if m := &imports[i]; m.Alias == name && m.Name != "" && m.Name != "*" {
 			name = m.Name
 			break
 		}
 	}
-	var out []int
-	for _, i := range r.g.byShort[name] {
-		s := &r.g.src.Symbols[i]
-		if (isType(s.Kind) || s.Kind == codesym.Module && lang == codesym.Rust) && family(r.g.lang(s.File)) == family(lang) {
-			out = append(out, int(i))
+	all := r.sakes(typesOnly, name, r.g.lang(file))
+	list := all.list
+	if len(list) > maxNamesakes { // those that it can see
+		places := []hint{{kind: inFile, n: file}, {kind: inFolder, s: r.g.dirOf(file)}, {kind: inPackage, s: r.g.src.Files[file].Package}}
+		for i := range imports {
+			places = append(places, r.importHints(file, &imports[i])...)
+		}
+		list = r.within(all, file, places...)
+	}
+	r.looks += len(list)
+	out := make([]int, len(list))
+	for i, t := range list {
+		out[i] = int(t)
+	}
+	// What the file can name goes before what is merely near.
+	unseen := map[int]int{}
+	if len(out) > 1 {
+		for _, t := range out {
+			if !r.visible(file, t) {
+				unseen[t] = 1
+			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(r.distance(file, a), r.distance(file, b)) })
-	return out[:min(len(out), maxCandidates)]
+	slices.SortStableFunc(out, func(a, b int) int {
+		return cmp.Or(cmp.Compare(unseen[a], unseen[b]), cmp.Compare(r.distance(file, a), r.distance(file, b)))
+	})
+	out = slices.Clone(out[:min(len(out), maxCandidates)])
+	r.typesOf[key] = out
+	return out
 }
 
 // members resolves to the members of a type, else of what it extends.
 func (r *Resolver) members(p *place, tier Tier, typ string, file int) []Edge {
 	g := r.g
 	pkg := g.src.Files[file].Package
-	own := func(c int) bool { return g.src.Symbols[c].Kind == codesym.Method && g.scope(c) == typ }
-	if out := r.pick(p, tier, func(c int) bool { return own(c) && g.src.Symbols[c].File == file }); out != nil {
+	own := func(c int) bool { return g.src.Symbols[c].Kind == codesym.Method && g.owner(c) == typ }
+	if out := r.pick(p, tier, func(c int) bool { return own(c) && g.src.Symbols[c].File == file }, hint{kind: inFile, n: file}); out != nil {
 		return out
 	}
 	if out := r.pick(p, tier, func(c int) bool {
 		return own(c) && (g.pkg(c) == pkg || g.dirOf(g.src.Symbols[c].File) == g.dirOf(file))
-	}); out != nil {
+	}, hint{kind: inPackage, s: pkg}, hint{kind: inFolder, s: g.dirOf(file)}); out != nil {
 		return out
 	}
 	if p.lang == codesym.C || p.lang == codesym.CPP || p.lang == codesym.Rust { // declared in one place, defined in another
-		if out := r.pick(p, tier, own); out != nil {
+		if out := r.pick(p, tier, own, hint{kind: inScope, s: lastName(typ)}); out != nil {
 			return out
 		}
 	}
@@ -401,7 +449,7 @@ func (r *Resolver) members(p *place, tier Tier, typ string, file int) []Edge {
 
 // inherited resolves to the members of what a type extends.
 func (r *Resolver) inherited(p *place, tier Tier, typ string, file int) []Edge {
-	for _, i := range r.g.byShort[lastName(typ)] {
+	for _, i := range r.within(r.sakes(allSymbols, lastName(typ), p.lang), file, hint{kind: inFile, n: file}) {
 		s := &r.g.src.Symbols[i]
 		if s.Name != typ || s.File != file || p.climbed[int(i)] {
 			continue

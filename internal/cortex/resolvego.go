@@ -17,7 +17,7 @@ func (r *Resolver) resolveGo(p *place) []Edge {
 		if m := r.module(p.ref.File, recv); m != nil && !r.gofer.shadowed(p.ref, recv) {
 			return r.pick(p, ImportedName, func(c int) bool {
 				return topLevel(g, c) && r.names(p.ref.File, m.Path, g.src.Symbols[c].File) && r.goSees(p.ref.File, c)
-			})
+			}, hint{kind: inPackage, s: m.Path})
 		}
 	}
 	typ, known := r.gofer.receiver(p.ref)
@@ -38,23 +38,23 @@ func (r *Resolver) resolveGo(p *place) []Edge {
 func (r *Resolver) resolveGoBare(p *place) []Edge {
 	g := r.g
 	for i := p.ref.From; i >= 0; i = g.src.Symbols[i].Parent {
-		if out := r.pick(p, SameScope, func(c int) bool { return g.src.Symbols[c].Parent == i }); out != nil {
+		if out := r.pick(p, SameScope, func(c int) bool { return g.src.Symbols[c].Parent == i }, hint{kind: inParent, n: i}); out != nil {
 			return out
 		}
 	}
 	if r.gofer.shadowed(p.ref, p.callee) {
 		return nil
 	}
-	if out := r.pick(p, SameFile, func(c int) bool { return topLevel(g, c) && g.src.Symbols[c].File == p.ref.File }); out != nil {
+	if out := r.pick(p, SameFile, func(c int) bool { return topLevel(g, c) && g.src.Symbols[c].File == p.ref.File }, hint{kind: inFile, n: p.ref.File}); out != nil {
 		return out
 	}
 	same := func(c int) bool { return topLevel(g, c) && r.samePackage(p.ref.File, g.src.Symbols[c].File) }
-	if out := r.pick(p, SamePackage, same); out != nil {
+	if out := r.pick(p, SamePackage, same, hint{kind: inPackage, s: g.src.Files[p.ref.File].Package}); out != nil {
 		return out
 	}
 	for i := range r.imports(p.ref.File) {
 		if m := &r.imports(p.ref.File)[i]; m.Alias == "." {
-			if out := r.pick(p, ImportedName, func(c int) bool { return topLevel(g, c) && r.names(p.ref.File, m.Path, g.src.Symbols[c].File) }); out != nil {
+			if out := r.pick(p, ImportedName, func(c int) bool { return topLevel(g, c) && r.names(p.ref.File, m.Path, g.src.Symbols[c].File) }, hint{kind: inPackage, s: m.Path}); out != nil {
 				return out
 			}
 		}
