@@ -76,34 +76,12 @@ func TestSymbol(t *testing.T) {
 func TestGoNames(t *testing.T) {
 	t.Parallel()
 	w := newWorkshop(t, nil)
-	w.write("go.mod", "module m
-")
-	w.write("cmd/agent/main.go", "package main
-
-func main() { run() }
-
-func run() {}
-")
-	w.write("cmd/other/main.go", "package main
-
-func main() {}
-")
-	w.write("net/v2/dial.go", "package net
-
-func Dial() {}
-
-type C struct{}
-
-func (c *C) Close() {}
-")
-	w.write("net/v2/in_test.go", "package net
-
-func help() {}
-")
-	w.write("net/v2/ex_test.go", "package net_test
-
-func help() {}
-")
+	w.write("go.mod", "module m\n")
+	w.write("cmd/agent/main.go", "package main\n\nfunc main() { run() }\n\nfunc run() {}\n")
+	w.write("cmd/other/main.go", "package main\n\nfunc main() {}\n")
+	w.write("net/v2/dial.go", "package net\n\nfunc Dial() {}\n\ntype C struct{}\n\nfunc (c *C) Close() {}\n")
+	w.write("net/v2/in_test.go", "package net\n\nfunc help() {}\n")
+	w.write("net/v2/ex_test.go", "package net_test\n\nfunc help() {}\n")
 	w.index(sakur4.IndexOptions{})
 	for question, name := range map[string]string{
 		"main.run": "run", "agent.run": "run", "agent.main": "m/cmd/agent.main", "net.Dial": "Dial", "v2.Dial": "Dial", "m/net/v2.(*C).Close": "C.Close",
