@@ -21,7 +21,7 @@ const (
 func (l *looker) neighbours(lists []recall.Ranked, q Query) (recall.Ranked, error) {
 	out := recall.Ranked{Source: "graph", Weight: graphWeight}
 	for _, seed := range recall.Fuse(lists, graphSeeds) {
-		ids, err := l.linked(seed.ID)
+		ids, err := l.r.Related(l.project, seed.ID)
 		if err != nil {
 			return out, err
 		}
@@ -30,7 +30,7 @@ func (l *looker) neighbours(lists []recall.Ranked, q Query) (recall.Ranked, erro
 			if n == graphNeighbours {
 				break
 			}
-			if slices.Contains(out.IDs, id) {
+			if !strings.HasPrefix(id, "ep_") || slices.Contains(out.IDs, id) {
 				continue
 			}
 			rec, err := l.r.Episode(l.project, id)
@@ -49,29 +49,4 @@ func (l *looker) neighbours(lists []recall.Ranked, q Query) (recall.Ranked, erro
 		}
 	}
 	return out, nil
-}
-
-// linked returns the episodes at the other ends of a node's edges: first by kind, what belongs most closely together in front, then by id.
-func (l *looker) linked(id string) ([]string, error) {
-	var ids []string
-	for _, kind := range []string{"supersedes", "derived_from", "mentions", "folded_from"} {
-		from, err := l.r.Edges(l.project, id, "", kind)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range from {
-			ids = append(ids, e.To)
-		}
-		if kind == "derived_from" {
-			continue // a result has hundreds of facts and none of them is an episode
-		}
-		to, err := l.r.Edges(l.project, "", id, kind)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range to {
-			ids = append(ids, e.From)
-		}
-	}
-	return slices.DeleteFunc(ids, func(id string) bool { return !strings.HasPrefix(id, "ep_") }), nil
 }

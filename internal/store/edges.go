@@ -73,6 +73,25 @@ func (r *Reader) Edges(project, from, to, kind string) ([]EdgeRow, error) {
 		}))
 }
 
+// Related returns the ends of a node's edges that say how episodes belong together: what supersedes it or is superseded, what it is derived from, what mentions it or
+// is mentioned, what was folded from it or into it. These kinds come in this order, of each the edges that lead from the node first, then by id. What is derived from a
+// node is left out: a result has hundreds of facts, and none of them is an episode.
+func (r *Reader) Related(project, id string) ([]string, error) {
+	return all(rows(r, "related to "+id, `
+SELECT CASE kind WHEN 'supersedes' THEN 1 WHEN 'derived_from' THEN 2 WHEN 'mentions' THEN 3 ELSE 4 END AS place, 0 AS way, to_id AS other
+FROM dependency_graph_edge INDEXED BY dependency_graph_edge_from
+WHERE project_id = ?1 AND from_id = ?2 AND kind IN ('supersedes', 'derived_from', 'mentions', 'folded_from')
+UNION ALL
+SELECT CASE kind WHEN 'supersedes' THEN 1 WHEN 'mentions' THEN 3 ELSE 4 END, 1, from_id
+FROM dependency_graph_edge
+WHERE project_id = ?1 AND to_id = ?2 AND kind IN ('supersedes', 'mentions', 'folded_from')
+UNION ALL
+SELECT 2, 0, episode_id
+FROM symbolic_fact
+WHERE project_id = ?1 AND fact_id = ?2 AND episode_id <> ''
+ORDER BY place, way, other`, []any{project, id}, func(s *sqlite3.Stmt) (string, error) { return s.ColumnText(2), nil }))
+}
+
 // InDegree counts for each id the edges that depend on it. A supersedes edge is none: it says that the id is needed less, not more.
 // Ids without edges are in the result with 0.
 func (r *Reader) InDegree(project string, ids []string) (map[string]int, error) {

@@ -36,7 +36,8 @@ type track struct {
 	pending string
 	// columns are what documents says of a document: its row, its length in terms, its session, whether it asks.
 	columns string
-	// owner looks up whose row it is: id, order, time, session, tier.
+	// owner looks up whose rows they are: id, number, time, session, tier. It takes the project's id and number, and ends where the row's numbers follow. The
+	// session of an episode is known before.
 	owner string
 	// context says that the documents around one in its session tell something about it.
 	context bool
@@ -55,9 +56,9 @@ FROM episodic_stream e
 WHERE e.seq > ?
 ORDER BY e.seq`,
 	owner: `
-SELECT e.episode_id, e.seq, e.at, (SELECT session_id FROM session WHERE num = e.session_id), e.eviction_tier
-FROM episodic_stream e
-WHERE e.seq = ? AND ` + ofProject,
+SELECT episode_id, seq, at, '', eviction_tier
+FROM episodic_stream
+WHERE project_id = ?2 AND seq`,
 }
 
 // Of a fact's value the first 4 KB are indexed: longer ones are whole files or diffs, which the episode's own document covers.
@@ -76,7 +77,7 @@ ORDER BY f.revision`,
 	owner: `
 SELECT fact_id, num, updated, '', ''
 FROM symbolic_fact
-WHERE num = ? AND project_id = ?`,
+WHERE project_id = ?1 AND num`,
 }
 
 // An entry is also found by the name of the fact that it interprets.
@@ -96,7 +97,7 @@ ORDER BY a.num`,
 	owner: `
 SELECT entry_id, num, created, session_id, ''
 FROM semantic_atlas
-WHERE num = ? AND project_id = ? AND replaced_by = '' AND retired = 0`,
+WHERE project_id = ?1 AND replaced_by = '' AND retired = 0 AND num`,
 }
 
 // tracks are all of them.
@@ -226,6 +227,14 @@ func level(frequency int) int {
 	return i
 }
 
+// marked returns a term as it is in the index for documents that hold it with a frequency of that level.
+func marked(term string, level int) string {
+	if level == 0 {
+		return term
+	}
+	return term + mark + string(rune('a'+level))
+}
+
 // tally counts a document's terms.
 func tally(terms []string) map[string]int {
 	counts := make(map[string]int, len(terms))
@@ -327,12 +336,7 @@ func (t track) add(c *conn, row pendingRow, terms []string) error {
 		prefix := scope(row.project)
 		counts := tally(terms)
 		for _, term := range slices.Sorted(maps.Keys(counts)) {
-			text.WriteString(prefix)
-			text.WriteString(term)
-			if l := level(counts[term]); l > 0 {
-				text.WriteString(mark)
-				text.WriteByte(byte('a' + l))
-			}
+			text.WriteString(marked(prefix+term, level(counts[term])))
 			text.WriteByte(' ')
 		}
 		if _, err := c.exec(`INSERT INTO `+t.fts+` (rowid, terms) VALUES (?, ?)`, doc, text.String()); err != nil {

@@ -29,16 +29,20 @@ func newPosting(doc int64, level int) posting { return posting(doc<<8 | int64(le
 
 func (p posting) doc() int64 { return int64(p >> 8) }
 
-func (p posting) frequency() float64 { return float64(levels[p&0xff]) }
+func (p posting) level() int { return int(p & 0xff) }
 
-// list is what was read of a term.
+func (p posting) frequency() float64 { return float64(levels[p.level()]) }
+
+// list is what a search looks at of a term.
 type list struct {
 	term     string
+	key      termKey // the term as it is in the index, with the project's scope
+	known    knownTerm
 	postings []posting
-	// done says that it is complete within the range that the search looks at; otherwise the documents with the term once are read up to
-	// last.
-	done bool
-	last int64
+	// done says that it is complete within the range that the search looks at. Otherwise there are more than limit documents, and these are the first of those that
+	// hold the term once.
+	done  bool
+	limit int
 	// weight is BM25's, from the number of documents that hold the term; context says that it is rare enough to tell something about the
 	// documents around.
 	weight  float64
@@ -48,7 +52,10 @@ type list struct {
 // choose reads the terms, the rarest first, as far as it is worth it.
 func (s *searcher) choose(terms []string) error {
 	for _, term := range terms {
-		l := &list{term: term}
+		l := &list{term: term, key: termKey{s.track.name, scope(s.project) + term}}
+		if s.remembers() {
+			l.known = s.reader.store.knownTerms.get(l.key, s.top)
+		}
 		if err := s.read(l, probeDocuments); err != nil {
 			return err
 		}
@@ -101,10 +108,21 @@ func (s *searcher) newest(n float64) error {
 	s.from = s.last - int64(float64(s.last-s.first+1)*firstDocuments/n)
 	s.lists = s.lists[:min(3, len(s.lists))]
 	for _, l := range s.lists {
-		l.postings, l.done, l.last = nil, false, s.from
-		if err := s.read(l, math.MaxInt); err != nil {
+		l.postings, l.done = nil, true
+		add := func(doc int64, level int) error {
+			if !s.replaced[doc] {
+				l.postings = append(l.postings, newPosting(doc, level))
+			}
+			return nil
+		}
+		err := s.once(l.key.term, s.from, add)
+		if err == nil {
+			err = s.levels(l.key.term, s.from, add)
+		}
+		if err != nil {
 			return err
 		}
+		slices.Sort(l.postings)
 		s.finish(l)
 	}
 	return nil
@@ -112,70 +130,135 @@ func (s *searcher) newest(n float64) error {
 
 // estimate returns how many documents of the index hold a term.
 func (s *searcher) estimate(l *list) float64 {
-	if l.done || l.last == 0 {
-		return float64(len(l.postings))
+	n := len(l.postings)
+	if l.done {
+		return float64(n)
 	}
-	return min(s.documents, float64(len(l.postings))*float64(s.last-s.first+1)/float64(l.last-s.first+1))
+	estimate := float64(l.limit + 1)
+	if n > 0 {
+		estimate = max(estimate, float64(n)*float64(s.last-s.first+1)/float64(l.postings[n-1].doc()-s.first+1))
+	}
+	return min(s.documents, estimate)
 }
 
 func (s *searcher) pendingHolds(term string) bool {
 	return slices.ContainsFunc(s.pending, func(d document) bool { return d.counts[term] > 0 })
 }
 
-// read goes on reading a term until limit documents are read or there are no more.
+// read looks at a term up to a limit of documents. What is remembered changes how much is read for that, and nothing else.
 func (s *searcher) read(l *list, limit int) error {
 	if l.done {
 		return nil
 	}
-	full := false
-	add := func(doc int64, level int) error {
-		if len(l.postings) >= limit {
-			full = true
-			return errStop
-		}
-		if !s.replaced[doc] {
-			l.postings = append(l.postings, newPosting(doc, level))
-		}
-		return nil
-	}
-	term := scope(s.project) + l.term
-	err := s.conn.each(`SELECT rowid FROM `+s.track.fts+` WHERE `+s.track.fts+` MATCH ? AND rowid > ?`, []any{quote(term), l.last}, func(row *sqlite3.Stmt) error {
-		doc := row.ColumnInt64(0)
-		if err := add(doc, 0); err != nil {
-			return err
-		}
-		l.last = doc
-		return nil
-	})
-	if err != nil || full {
+	upTo := l.known.upTo
+	if err := s.learn(l, limit); err != nil {
 		return err
 	}
-	once := len(l.postings)
-	if err := s.levels(term, add); err != nil {
-		return err
+	if l.known.upTo > upTo && s.remembers() {
+		s.reader.store.knownTerms.put(l.key, l.known)
 	}
-	if full { // What occurs once is kept: the rest is read again when it goes on.
-		l.postings = l.postings[:once]
+	known := l.known.postings
+	if l.known.complete && len(known) <= limit {
+		l.postings, l.done = known, true
 		return nil
 	}
-	l.done = true
+	l.postings, l.limit = nil, limit
+	for _, p := range known {
+		if len(l.postings) == limit {
+			break
+		}
+		if p.level() == 0 {
+			l.postings = append(l.postings, p)
+		}
+	}
 	return nil
 }
 
-// levels reads the documents that hold a term more than once.
-func (s *searcher) levels(term string, add func(doc int64, level int) error) error {
-	if s.from > 0 {
-		// The vocabulary cannot begin in the middle.
-		for i := 1; i < len(levels); i++ {
-			marked := term + mark + string(rune('a'+i))
-			err := s.conn.each(`SELECT rowid FROM `+s.track.fts+` WHERE `+s.track.fts+` MATCH ? AND rowid > ?`, []any{quote(marked), s.from}, func(row *sqlite3.Stmt) error {
-				return add(row.ColumnInt64(0), i)
-			})
-			if err != nil {
-				return err
-			}
+// remembers reports whether what is read of a term stays right.
+func (s *searcher) remembers() bool { return s.track.name != "fact" && s.reader.settled() }
+
+// learn reads on until more than limit documents are known of a term, or all.
+func (s *searcher) learn(l *list, limit int) error {
+	k := &l.known
+	if k.complete && k.upTo < s.top-k.upTo { // most of it is not known
+		s.reader.store.knownTerms.forget(l.key)
+		*k = knownTerm{}
+	}
+	if k.complete && k.upTo == s.top || !k.complete && len(k.postings) > limit {
+		return nil
+	}
+	postings := slices.Clip(k.postings) // others have it too
+	bound := math.MaxInt
+	if !k.complete {
+		bound = limit
+	}
+	full := false
+	add := func(doc int64, level int) error {
+		if !s.replaced[doc] {
+			postings = append(postings, newPosting(doc, level))
+		}
+		if len(postings) > bound {
+			full = true
+			return errStop
 		}
 		return nil
+	}
+	if err := s.once(l.key.term, k.upTo, add); err != nil {
+		return err
+	}
+	if full {
+		k.postings, k.upTo = postings, postings[len(postings)-1].doc()
+		return nil
+	}
+	once := len(postings)
+	after := int64(0)
+	if k.complete {
+		after = k.upTo
+	}
+	if err := s.levels(l.key.term, after, add); err != nil {
+		return err
+	}
+	if full { // What occurs once is kept: the rest is read again when it goes on.
+		k.postings, k.upTo = postings[:once:once], s.top
+		return nil
+	}
+	slices.Sort(postings)
+	*k = knownTerm{postings: postings, upTo: s.top, complete: true}
+	return nil
+}
+
+// once reads the documents behind one that hold a term once.
+func (s *searcher) once(term string, after int64, add func(doc int64, level int) error) error {
+	return s.matches(quote(term), after, func(doc int64) error { return add(doc, 0) })
+}
+
+// matches reads the documents behind one that match.
+func (s *searcher) matches(match string, after int64, f func(doc int64) error) error {
+	return s.conn.each(`SELECT rowid FROM `+s.track.fts+` WHERE `+s.track.fts+` MATCH ? AND rowid > ?`, []any{match, after}, func(row *sqlite3.Stmt) error {
+		return f(row.ColumnInt64(0))
+	})
+}
+
+// levels reads the documents behind one that hold a term more than once.
+func (s *searcher) levels(term string, after int64, add func(doc int64, level int) error) error {
+	if after > 0 {
+		// The vocabulary cannot begin in the middle. Mostly there is nothing.
+		var any strings.Builder
+		for i := 1; i < len(levels); i++ {
+			if i > 1 {
+				any.WriteString(" OR ")
+			}
+			any.WriteString(quote(marked(term, i)))
+		}
+		found := false
+		err := s.matches(any.String(), after, func(int64) error {
+			found = true
+			return errStop
+		})
+		for i := 1; i < len(levels) && found && err == nil; i++ {
+			err = s.matches(quote(marked(term, i)), after, func(doc int64) error { return add(doc, i) })
+		}
+		return err
 	}
 	return s.conn.each(`SELECT term, doc FROM `+s.track.postings+` WHERE term >= ? AND term <= ?`, []any{term + mark, term + mark + "z"}, func(row *sqlite3.Stmt) error {
 		marked := row.ColumnRawText(0)
@@ -199,10 +282,9 @@ func (s *searcher) finish(l *list) {
 	for _, d := range s.pending {
 		if n := d.counts[l.term]; n > 0 {
 			holding++
-			l.postings = append(l.postings, newPosting(d.number, level(n)))
+			l.postings = append(slices.Clip(l.postings), newPosting(d.number, level(n)))
 		}
 	}
-	slices.Sort(l.postings)
 	holding = min(holding, s.documents)
 	l.weight = math.Log(1 + (s.documents-holding+0.5)/(holding+0.5))
 	l.context = s.track.context && holding <= contextShare*s.documents

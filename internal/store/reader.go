@@ -15,7 +15,11 @@ type Reader struct {
 	writing bool // inside a Write: the index can be completed in the same transaction
 	pinned  bool // a query has fixed the snapshot
 	done    bool
+	lag     *lagging // what the indexes lack in this snapshot, once it was asked for; never inside a Write
 }
+
+// settled reports whether what is read stays as it is where rows are only added: it is committed, and of one state of the file.
+func (r *Reader) settled() bool { return !r.writing && !r.store.still }
 
 // end makes later uses fail.
 func (r *Reader) end() { r.done = true }

@@ -62,12 +62,16 @@ func (l *list) score(frequency, length float64) float64 {
 // within are the only documents that count, nil for all.
 func (s *searcher) candidates(within []int64, n int) (best []candidate, all bool) {
 	all = true
+	least := math.Inf(-1) // the score of the n-th of those that were sorted: a later document must do better
 	cut := func() {
 		slices.SortFunc(best, func(a, b candidate) int {
 			return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.number, b.number))
 		})
 		if len(best) > n {
 			best, all = best[:n], false
+		}
+		if len(best) == n {
+			least = best[n-1].score
 		}
 	}
 	at := make([]int, len(s.lists))
@@ -95,6 +99,10 @@ func (s *searcher) candidates(within []int64, n int) (best []candidate, all bool
 			if next == len(within) || within[next] != doc {
 				continue
 			}
+		}
+		if c.score <= least {
+			all = false
+			continue
 		}
 		if best = append(best, c); len(best) >= 2*n {
 			cut()
@@ -161,8 +169,10 @@ func (s *searcher) score(candidates []candidate) error {
 // documents are what was read of them, by number.
 type documents []document
 
+func byNumber(d document, n int64) int { return cmp.Compare(d.number, n) }
+
 func (ds documents) find(number int64) int {
-	i, found := slices.BinarySearchFunc(ds, number, func(d document, n int64) int { return cmp.Compare(d.number, n) })
+	i, found := slices.BinarySearchFunc(ds, number, byNumber)
 	if !found {
 		return -1
 	}
@@ -171,9 +181,55 @@ func (ds documents) find(number int64) int {
 
 // load reads the candidates, which are in order, and where context counts the documents around them, whose sessions they may be.
 func (s *searcher) load(candidates []candidate) (documents, error) {
-	reach := int64(0)
-	if s.track.context {
-		reach = int64(len(contextWeights))
+	if !s.track.context || !s.reader.settled() {
+		return s.loadRuns(candidates)
+	}
+	memory := &s.reader.store.knownDocs
+	var known documents
+	read := func(from, to int64) error { // blocks
+		n := len(known)
+		var err error
+		known, err = s.between(known, from*blockDocuments, (to+1)*blockDocuments-1)
+		if err == nil {
+			memory.put(known[n:], s.top)
+		}
+		return err
+	}
+	next, missing := int64(0), int64(-1) // the block after the last one; the first of a run that is to be read, which ends there
+	for _, c := range candidates {
+		for b := max(next, (c.number-reach)/blockDocuments); b <= min(c.number+reach, s.top)/blockDocuments; b++ {
+			docs, ok := memory.get(b)
+			if missing >= 0 && (ok || b > next) {
+				if err := read(missing, next-1); err != nil {
+					return nil, err
+				}
+				missing = -1
+			}
+			if ok {
+				known = append(known, docs...)
+			} else if missing < 0 {
+				missing = b
+			}
+			next = b + 1
+		}
+	}
+	if missing >= 0 {
+		if err := read(missing, next-1); err != nil {
+			return nil, err
+		}
+	}
+	i, _ := slices.BinarySearchFunc(known, s.top+1, byNumber) // what is remembered may be newer
+	return append(known[:i], s.pending...), nil
+}
+
+// reach is how far the context of a document goes.
+const reach = int64(len(contextWeights))
+
+// loadRuns reads the candidates and their context, and remembers nothing.
+func (s *searcher) loadRuns(candidates []candidate) (documents, error) {
+	reach := reach
+	if !s.track.context {
+		reach = 0
 	}
 	var known documents
 	for i := 0; i < len(candidates); {
@@ -186,17 +242,23 @@ func (s *searcher) load(candidates []candidate) (documents, error) {
 			from = max(from, known[n-1].number+1)
 		}
 		if from <= s.top {
-			err := s.conn.each(`SELECT doc, `+s.track.columns+` FROM `+s.track.docs+` WHERE doc BETWEEN ? AND ?`, []any{from, to}, func(row *sqlite3.Stmt) error {
-				known = append(known, document{number: row.ColumnInt64(0), row: row.ColumnInt64(1), length: row.ColumnFloat(2), session: row.ColumnInt64(3),
-					asks: row.ColumnInt64(4) != 0})
-				return nil
-			})
-			if err != nil {
+			var err error
+			if known, err = s.between(known, from, to); err != nil {
 				return nil, err
 			}
 		}
 	}
 	return append(known, s.pending...), nil
+}
+
+// between appends the documents of the index from one number to another.
+func (s *searcher) between(known documents, from, to int64) (documents, error) {
+	err := s.conn.each(`SELECT doc, `+s.track.columns+` FROM `+s.track.docs+` WHERE doc BETWEEN ? AND ?`, []any{from, to}, func(row *sqlite3.Stmt) error {
+		known = append(known, document{number: row.ColumnInt64(0), row: row.ColumnInt64(1), length: row.ColumnFloat(2), session: row.ColumnInt64(3),
+			asks: row.ColumnInt64(4) != 0})
+		return nil
+	})
+	return known, err
 }
 
 // neighbour is a document of the context.

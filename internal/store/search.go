@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -81,11 +82,69 @@ func (r *Reader) complete(t track) error {
 	case r.pinned || r.store.cfg.ReadOnly:
 		return nil
 	}
-	err := r.store.drain(r.ctx, false)
+	lag, err := r.behind()
+	if err != nil || *lag == (lagging{}) {
+		return err
+	}
+	// The snapshot is given up for one that has the index filled.
+	for _, sql := range [...]string{`ROLLBACK`, `BEGIN`} {
+		if _, err := r.conn.exec(sql); err != nil {
+			return err
+		}
+	}
+	r.lag = nil
+	err = r.store.drain(r.ctx, false)
 	if errors.Is(err, errContended) || errors.Is(err, ErrLocked) || errors.Is(err, ErrFull) {
 		return nil
 	}
 	return err
+}
+
+// lagging says of each of the tracks whether rows of it lie behind the watermark.
+type lagging [len(tracks)]bool
+
+// behind looks once a snapshot which indexes are not complete in it.
+func (r *Reader) behind() (*lagging, error) {
+	if r.lag != nil {
+		return r.lag, nil
+	}
+	var lag lagging
+	seen := 0
+	err := r.conn.each(`
+SELECT name, watermark < coalesce(
+  CASE name
+    WHEN 'episode' THEN (SELECT max(seq) FROM episodic_stream)
+    WHEN 'fact' THEN (SELECT max(revision) FROM symbolic_fact)
+    ELSE (SELECT max(num) FROM semantic_atlas)
+  END, 0)
+FROM fts_watermark`, nil, func(row *sqlite3.Stmt) error {
+		i := slices.IndexFunc(tracks[:], func(t track) bool { return t.name == row.ColumnText(0) })
+		if i >= 0 {
+			seen++
+			lag[i] = row.ColumnInt64(1) != 0
+		}
+		return nil
+	})
+	if err == nil && seen != len(tracks) {
+		err = ErrCorrupt
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.lag = &lag
+	return r.lag, nil
+}
+
+// isBehind reports whether rows of a track may lie behind the watermark.
+func (r *Reader) isBehind(t track) (bool, error) {
+	if r.writing {
+		return true, nil
+	}
+	lag, err := r.behind()
+	if err != nil {
+		return false, err
+	}
+	return lag[slices.IndexFunc(tracks[:], func(x track) bool { return x.name == t.name })], nil
 }
 
 // searcher holds one search.
@@ -164,12 +223,18 @@ WHERE name = ? AND project_num = ?`, []any{s.track.name, s.project}, func(row *s
 	if err != nil {
 		return err
 	}
+	behind, err := s.reader.isBehind(s.track)
+	if err != nil || docs == 0 && !behind {
+		return err
+	}
 	if s.top, err = s.track.top(s.conn); err != nil {
 		return err
 	}
-	b, err := s.reader.store.collect(s.conn, s.track, s.project)
-	if err != nil {
-		return err
+	var b batch
+	if behind {
+		if b, err = s.reader.store.collect(s.conn, s.track, s.project); err != nil {
+			return err
+		}
 	}
 	s.replaced = map[int64]bool{}
 	for _, row := range b.rows {
@@ -206,39 +271,68 @@ func (s *searcher) pick(candidates []candidate) ([]Scored, error) {
 	slices.SortFunc(candidates, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.row, b.row))
 	})
-	var result []Scored
-	seen := map[int64]bool{}
-	for _, c := range candidates {
-		if len(result) == s.query.K {
-			break
+	result := make([]Scored, 0, min(s.query.K, len(candidates)))
+	seen := make(map[int64]bool, s.query.K)
+	for next := 0; next < len(candidates) && len(result) < s.query.K; {
+		var some []candidate
+		for ; next < len(candidates) && len(some) < min(ownersAtOnce, s.query.K-len(result)); next++ {
+			if c := candidates[next]; !seen[c.row] {
+				seen[c.row] = true
+				some = append(some, c)
+			}
 		}
-		if seen[c.row] {
-			continue
+		rows := make([]int64, len(some))
+		for i, c := range some {
+			rows[i] = c.row
 		}
-		seen[c.row] = true
-		found, keep, err := s.lookUp(c.row)
+		owners, err := s.reader.owners(s.track, s.query, s.project, rows)
 		if err != nil {
 			return nil, err
 		}
-		if keep {
-			found.Score = c.score
-			result = append(result, found)
+		for _, c := range some {
+			if found, ok := owners[c.row]; ok {
+				found.Score = c.score
+				result = append(result, found)
+			}
 		}
 	}
 	return result, nil
 }
 
-// lookUp returns whose row it is; keep is false when the query excludes it.
-func (s *searcher) lookUp(row int64) (found Scored, keep bool, err error) {
-	err = s.conn.each(s.track.owner, []any{row, s.query.Project}, func(row *sqlite3.Stmt) error {
-		found = Scored{ID: row.ColumnText(0), Seq: row.ColumnInt64(1)}
-		at := decodeTime(row.ColumnInt64(2))
-		keep = (s.query.Since.IsZero() || !at.Before(s.query.Since)) && (s.query.Until.IsZero() || at.Before(s.query.Until))
-		if s.track.name != "fact" {
-			keep = keep && (s.query.Session == "" || row.ColumnText(3) == s.query.Session)
+// ownersAtOnce is how many rows one statement looks up: the results of a search for eight hits.
+const ownersAtOnce = 32
+
+// owners returns whose the rows of a track are, at most ownersAtOnce, without those that the query excludes. Whether an episode is of the query's session
+// is known before. project is the number of the query's project.
+func (r *Reader) owners(t track, q SearchQuery, project int64, rows []int64) (map[int64]Scored, error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	args := make([]any, 2+ownersAtOnce)
+	args[0], args[1] = q.Project, project
+	for i := range ownersAtOnce {
+		args[2+i] = int64(0) // no row has this number
+		if i < len(rows) {
+			args[2+i] = rows[i]
 		}
-		keep = keep && (s.query.IncludeDropped || row.ColumnText(4) != evict.Dropped.String())
+	}
+	owners := make(map[int64]Scored, len(rows))
+	err := r.conn.each(t.owner+ownersIn, args, func(row *sqlite3.Stmt) error {
+		at := decodeTime(row.ColumnInt64(2))
+		switch {
+		case !q.Since.IsZero() && at.Before(q.Since), !q.Until.IsZero() && !at.Before(q.Until):
+			return nil
+		case t.name == "entry" && q.Session != "" && row.ColumnText(3) != q.Session:
+			return nil
+		case !q.IncludeDropped && row.ColumnText(4) == evict.Dropped.String():
+			return nil
+		}
+		num := row.ColumnInt64(1)
+		owners[num] = Scored{ID: row.ColumnText(0), Seq: num}
 		return nil
 	})
-	return found, keep, err
+	return owners, err
 }
+
+// ownersIn stands behind the owner of a track.
+var ownersIn = " IN (?3" + strings.Repeat(", ?", ownersAtOnce-1) + ")"

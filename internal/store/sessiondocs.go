@@ -50,7 +50,7 @@ func (d *sessionDocs) list(s *searcher, session int64) ([]sessionDoc, error) {
 		l = &docList{}
 	}
 	docs := l.docs
-	if s.reader.writing {
+	if !s.reader.settled() {
 		docs = slices.Clip(docs)
 	}
 	if l.upTo < s.top {
@@ -61,7 +61,7 @@ func (d *sessionDocs) list(s *searcher, session int64) ([]sessionDoc, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !s.reader.writing {
+		if s.reader.settled() {
 			d.keep(session, &docList{docs, s.top}, len(docs)-len(l.docs))
 		}
 	}

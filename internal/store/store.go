@@ -40,6 +40,8 @@ type Store struct {
 	closed  bool
 
 	sessionDocs sessionDocs
+	knownTerms  knownTerms
+	knownDocs   knownDocuments
 	vectorMu    sync.Mutex // guards vectorCache
 	vectorCache *vectorCache
 

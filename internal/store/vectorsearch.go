@@ -26,8 +26,10 @@ func (r *Reader) SearchVectors(q SearchQuery, query vector.Query) ([]Scored, err
 	if err != nil || q.K <= 0 {
 		return nil, err
 	}
-	episodes := searcher{reader: r, conn: r.conn, track: episodeTrack, query: q}
-	entries := searcher{reader: r, conn: r.conn, track: entryTrack, query: q}
+	project, _, err := r.conn.number(`SELECT num FROM project WHERE project_id = ?`, q.Project)
+	if err != nil {
+		return nil, fail(r.ctx, err, what)
+	}
 	var keep func(vector.Row) bool
 	if q.Session != "" {
 		within := map[int64]bool{}
@@ -47,21 +49,34 @@ WHERE `+ofSession, []any{q.Project, q.Session}, func(row *sqlite3.Stmt) error {
 	for n := max(leastCandidates, 3*q.K/2); ; n *= 8 {
 		near, all := view.Nearest(query, n, keep)
 		var result []Scored
-		for _, c := range near {
-			if len(result) == q.K {
-				break
+		for len(near) > 0 && len(result) < q.K {
+			some := near[:min(len(near), ownersAtOnce, q.K-len(result))]
+			near = near[len(some):]
+			var episodes, entries []int64
+			for _, c := range some {
+				if c.Kind == VectorOfEntry {
+					entries = append(entries, c.Row.Row)
+				} else {
+					episodes = append(episodes, c.Row.Row)
+				}
 			}
-			s := &episodes
-			if c.Kind == VectorOfEntry {
-				s = &entries
-			}
-			found, kept, err := s.lookUp(c.Row.Row)
+			ofEpisodes, err := r.owners(episodeTrack, q, project, episodes)
 			if err != nil {
 				return nil, fail(r.ctx, err, what)
 			}
-			if kept {
-				found.Score = c.Cosine
-				result = append(result, found)
+			ofEntries, err := r.owners(entryTrack, q, project, entries)
+			if err != nil {
+				return nil, fail(r.ctx, err, what)
+			}
+			for _, c := range some {
+				owners := ofEpisodes
+				if c.Kind == VectorOfEntry {
+					owners = ofEntries
+				}
+				if found, ok := owners[c.Row.Row]; ok {
+					found.Score = c.Cosine
+					result = append(result, found)
+				}
 			}
 		}
 		if len(result) == q.K || all {
