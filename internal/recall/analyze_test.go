@@ -32,6 +32,7 @@ var texts = []struct {
 	{"clitics", "it's Caroline’s; don't, they'll, O'Neil 'quoted'", []string{"it", "carolin", "dont", "they", "o", "neil", "quot"}},
 	{"languages", "C++ c# F# x++ y #tag", []string{"c++", "c#", "f#", "x++", "y", "tag"}},
 	{"accents", "Café CAFE\u0301 Łódź Straße ΣΟΦΟΣ σοφός Ёлка", []string{"cafe", "cafe", "lodz", "strass", "σοφοσ", "σοφόσ", "ёлка"}},
+	{"letters that grow when folded", strings.Repeat("Ⱥ", 32), []string{strings.Repeat("ⱥ", 21)}},
 	{"full width", "ＡＢＣ１２", []string{"abc12"}},
 	{"han", "図書館で read本", []string{"図書", "書館", "館で", "read", "本"}},
 	{"kana", "サーバー", []string{"サー", "ーバ", "バー"}},

@@ -46,14 +46,14 @@ func pairs(s string, emit emitFunc) {
 
 // identifier hands out a name whole and, if it has several, its parts.
 func identifier(s string, emit emitFunc) {
-	whole := fold(cut(s))
+	whole := cut(fold(cut(s))) // folding may lengthen: Ⱥ has two bytes and ⱥ three
 	if whole == "" {
 		return
 	}
 	for from := 0; from < len(s) && len(s) <= maxTerm; { // what is longer is no name: a key, encoded bytes
 		end := partEnd(s, from)
 		if part := strings.Trim(s[from:end], "_"); part != "" {
-			if p := fold(cut(part)); p != "" && p != whole {
+			if p := cut(fold(cut(part))); p != "" && p != whole {
 				plain(p, emit)
 			}
 		}
