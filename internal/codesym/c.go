@@ -126,7 +126,13 @@ func (f *cFile) declaration(i int) int {
 		return i + 1
 	}
 	for f.word(i, "template") {
-		if i++; !f.is(i, '<') {
+		if i++; f.is(i, '(') { // a macro that stands for a list of parameters and what they must be
+			for f.is(i, '(') && f.closed(i) {
+				i = f.after(i)
+			}
+			continue
+		}
+		if !f.is(i, '<') {
 			return f.semicolon(i) // what a template makes here is declared elsewhere
 		}
 		i = f.skipAngles(i)
@@ -149,7 +155,7 @@ func (f *cFile) declaration(i int) int {
 		return i + 2
 	case f.toks[i].kind == tokenIdent && f.is(i+1, ':') && f.text(i+1) == ":" && f.top().kind == cClass && !f.word(i, "enum") && !f.word(i, "struct") && !f.word(i, "class"):
 		return i + 2 // public:
-	case f.toks[i].kind == tokenIdent && f.top().kind == cClass && (f.word(i+1, "slots") || f.word(i+1, "Q_SLOTS")) && f.is(i+2, ':'):
+	case f.accessAt(i):
 		return i + 3
 	}
 	if f.cpp {
@@ -171,6 +177,24 @@ func (f *cFile) declaration(i int) int {
 		}
 	}
 	return f.declarators(first, i)
+}
+
+// accessAt reports whether a label for the members of a class stands at i.
+func (f *cFile) accessAt(i int) bool {
+	if f.top().kind != cClass || f.toks[i].kind != tokenIdent {
+		return false
+	}
+	if f.word(i+1, "slots") || f.word(i+1, "Q_SLOTS") {
+		return f.is(i+2, ':')
+	}
+	if !f.is(i+1, ':') || f.text(i+1) != ":" {
+		return false
+	}
+	switch f.text(i) {
+	case "public", "private", "protected", "signals", "Q_SIGNALS":
+		return true
+	}
+	return false
 }
 
 // constraint returns the token after a requires clause in front of a declaration.
@@ -209,9 +233,9 @@ func (f *cFile) constraint(i int) int {
 func (f *cFile) semicolon(i int) int {
 	for i < len(f.toks) && !f.is(i, ';') && !f.is(i, '}') {
 		if f.toks[i].kind == tokenPunct && closerOf(f.toks[i].c) != 0 {
-			closed := f.closed(i)
-			if i = f.after(i); !closed {
-				return i // where the bracket was taken to end, something else begins
+			closed, brace := f.closed(i), f.is(i, '{')
+			if i = f.after(i); !closed || brace && i < len(f.toks) && f.toks[i].first && f.toks[i].kind == tokenIdent {
+				return i // where the bracket was taken to end, or behind a body, something else begins
 			}
 			continue
 		}
@@ -261,11 +285,17 @@ func (f *cFile) using(first, i int) int {
 	if end-2 <= i {
 		return end
 	}
-	if f.name(i+1) && (f.is(f.attribute(i+2), '=')) {
+	n := f.attribute(i + 2)
+	if f.name(n) && capitals(f.text(n)) { // a macro for attributes
+		if n++; f.is(n, '(') {
+			n = f.after(n)
+		}
+	}
+	if f.name(i+1) && f.is(n, '=') {
 		f.declare(decl{kind: Type}, first, i+1, end-1, max(end-2, i+1))
 		return end
 	}
-	n := i + 1
+	n = i + 1
 	all := f.word(n, "namespace")
 	if all {
 		n++
@@ -309,11 +339,18 @@ func (f *cFile) typeAt(i int) (kind Kind, name, open int, bases []string) {
 				n++
 				continue
 			}
+			if f.is(n+1, '(') {
+				after := f.after(n + 1)
+				switch {
+				case name >= 0 && !capitals(f.text(n)):
+					return kind, name, -1, nil // a function that returns the type
+				case f.name(after) || f.is(after, '{'): // a macro for attributes
+					n = after
+					continue
+				}
+			}
 			name = n
 			n++
-			if f.is(n, '(') && (f.name(f.after(n)) || f.is(f.after(n), '{')) { // a macro for attributes
-				n = f.after(n)
-			}
 			continue
 		case f.text(n) == "::" && name >= 0:
 			n++

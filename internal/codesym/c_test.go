@@ -57,7 +57,64 @@ int one(int x), two;
 
 func TestC(t *testing.T) {
 	t.Parallel()
-	runGolden(t, codesym.C, []golden{{name: "all", src: cSample, want: cWant, calls: cCalls, imports: cImports}})
+	runGolden(t, codesym.C, cCases)
+}
+
+var cCases = []golden{{name: "all", src: cSample, want: cWant, calls: cCalls, imports: cImports}}
+
+// TestCHeads reads heads that are written in unusual ways.
+func TestCHeads(t *testing.T) {
+	t.Parallel()
+	runGolden(t, codesym.C, cHeadsCases)
+}
+
+var cHeadsCases = []golden{
+	{
+		name: "types with a word", src: "PUBLIC enum error check(int fd)\n{\n\treturn OK;\n}\nstruct pair make(int a, b_t b) { return p; }\nenum e old(a)\n\tint a;\n{\n}\n",
+		want: `
+function check 1-4 | PUBLIC enum error check(int fd)
+function make 5-5 | struct pair make(int a, b_t b)
+function old 6-9 | enum e old(a) int a;
+`,
+	},
+	{
+		name: "macros in front of old heads", src: "RCSID(\"@(#)a.c\")\n\nint\nflush(fp, timeout)\n\tregister FILE *fp;\n\tint (*timeout)();\n{\n}\nMODULE(a)\nint next(b)\n\tint b;\n{\n}\n",
+		want: `
+function flush 3-8 | int flush(fp, timeout) register FILE *fp; int (*timeout)();
+function next 10-13 | int next(b) int b;
+`,
+	},
+	{
+		name: "macros for parameters", src: `extern void a __P((int, char *));
+static char *b _((void));
+E int FDECL(c, (struct obj *, BOOLEAN_P));
+extern void NDECL(d);
+E int FDECL((*pointer), (int)), (*other)();
+typedef int (*e) __P((DB *db));
+typedef void f _((int));
+struct s { int (*field) _((int)); };
+int (g)(x) int x; { return x; }
+int h() NORETURN((1));
+`,
+		want: `
+function a 1-1 | extern void a __P((int, char *))
+function b 2-2 | static char *b _((void))
+function c 3-3 | E int FDECL(c, (struct obj *, BOOLEAN_P))
+function d 4-4 | extern void NDECL(d)
+type e 6-6 | typedef int (*e) __P((DB *db))
+type f 7-7 | typedef void f _((int))
+struct s 8-8 | struct s
+function g 9-9 | int (g)(x) int x;
+function h 10-10 | int h() NORETURN((1))
+`,
+	},
+	{
+		name: "strings over lines of a macro", src: "#define T(x) \\\n  printf(\"fails:   \\\n    at %d\\n\" \\\n  , x); \\\n}\nint after(void) { return 1; }\n",
+		want: `
+function T 1-5 | #define T(x)
+function after 6-6 | int after(void)
+`,
+	},
 }
 
 func FuzzC(f *testing.F) {

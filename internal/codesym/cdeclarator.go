@@ -5,6 +5,9 @@ import "strings"
 // maxDeclaration bounds how many tokens a declaration may have up to its body.
 const maxDeclaration = 3000
 
+// maxMacros bounds how many tokens are macros in front of a declaration.
+const maxMacros = 64
+
 // cHead is what is known of a declaration while its tokens are read.
 type cHead struct {
 	typedef, constant, pointer, friend bool
@@ -28,8 +31,11 @@ func (f *cFile) declarators(first, i int) int {
 			continue
 		}
 		if t.kind == tokenIdent {
-			if f.cpp && t.first && i > start && i < start+8 && f.begins(i) && f.macros(start, i) {
+			if f.cpp && t.first && i > start && (f.accessAt(i) || i < start+maxMacros && f.begins(i) && f.macros(start, i)) {
 				return i // macros in lines of their own, such as those that open a namespace
+			}
+			if f.cpp && t.first && h.function >= 0 && h.params < i && f.is(i-1, ')') && f.opens(i) {
+				return f.prototype(&h, first, i-1) // the macro at its end brings the body along
 			}
 			if next, done := f.specifier(&h, first, i); done {
 				return next
@@ -116,21 +122,33 @@ func (f *cFile) declarators(first, i int) int {
 // begins reports whether the word at i begins a declaration and stands within none.
 func (f *cFile) begins(i int) bool {
 	switch f.text(i) {
-	case "namespace", "template", "using", "typedef", "class", "struct", "enum", "union", "static_assert":
+	case "class", "struct", "enum", "union", "static_assert":
 		return true
 	case "extern":
 		return i+1 < len(f.toks) && f.toks[i+1].kind == tokenString
 	case "inline":
 		return f.word(i+1, "namespace")
 	}
+	return f.opens(i)
+}
+
+// opens reports whether the word at i can stand at the beginning of a declaration only.
+func (f *cFile) opens(i int) bool {
+	switch f.text(i) {
+	case "namespace", "template", "using", "typedef":
+		return true
+	}
 	return false
 }
 
-// macros reports whether the tokens between two are names of capitals alone.
+// macros reports whether the tokens between two are names of capitals alone, with arguments or without.
 func (f *cFile) macros(from, to int) bool {
 	for k := from; k < to; k++ {
 		if !f.name(k) || !capitals(f.text(k)) {
 			return false
+		}
+		if f.is(k+1, '(') && f.after(k+1) <= to {
+			k = f.after(k+1) - 1
 		}
 	}
 	return true
@@ -332,6 +350,19 @@ func (f *cFile) parenthesis(h *cHead, start, i int) (next int, stop bool) {
 			h.function, h.params = i-1, i
 		}
 		return after, false
+	case f.name(i-1) && f.is(i+1, '(') && f.closed(i) && f.after(i+1) == f.endOf(i) && (f.name(i-2) || f.is(i-2, ')')) && !f.valued(i+2):
+		// int name MACRO((int)): the macro stands for the parameters, or for none
+		h.name = i - 2
+		switch {
+		case f.is(i-2, ')'):
+			h.pointer = true
+			if h.name = int(f.toks[i-2].match) + 1; f.is(h.name, '*') {
+				h.name++
+			}
+		case !h.typedef && h.words > 0:
+			h.function, h.params = i-2, i+1
+		}
+		return after, false
 	case h.words > 1 && f.name(i-1) && f.name(i-2) && capitals(f.text(i-1)) && !f.is(after, '{') &&
 		(f.name(i-3) || typeWords[f.text(i-3)] || f.is(i-3, '>') || f.is(i-3, '*') || f.is(i-3, '&')):
 		h.name = i - 2 // a macro behind a variable
@@ -352,7 +383,22 @@ func (f *cFile) parenthesis(h *cHead, start, i int) (next int, stop bool) {
 			return f.after(after), false
 		}
 		return after, false
+	case h.words > 0 && f.name(i-1) && capitals(f.text(i-1)) && f.macroNames(h, i):
+		return after, false
+	case f.bracketed(i) && f.is(after, '(') && (h.words > 0 || h.name >= 0 && f.top().kind == cClass && f.text(h.name) != f.top().name):
+		// int (name)(int), or int MACRO(name)(int)
+		h.name, h.function, h.params = i+1, i+1, after
+		h.words++
+		if after = f.past(after); f.knr(h.params, after) {
+			after = f.knrBody(after)
+		}
+		return after, false
 	case !f.name(i-1) || h.name != i-1:
+		if n := i + 2; (f.is(i+1, '*') || f.is(i+1, '&')) && f.name(n) && f.is(n+1, '(') && f.after(n+1) == f.endOf(i) && h.words > 0 {
+			// int (&name(int))[2]: a function that returns what has no simple name
+			h.name, h.function, h.params = n, n, n+1
+			return after, false
+		}
 		if f.is(i+1, '*') || f.is(i+1, '&') || f.is(i+1, '^') { // a pointer to a function
 			h.pointer = true
 			if f.is(after, '(') {
@@ -375,7 +421,7 @@ func (f *cFile) parenthesis(h *cHead, start, i int) (next int, stop bool) {
 				h.function, h.params = h.name, i
 				return after, false
 			}
-		case after < len(f.toks) && f.toks[after].kind == tokenIdent && f.knr(after):
+		case after < len(f.toks) && f.toks[after].kind == tokenIdent && f.knr(i, after):
 			h.function, h.params = h.name, i
 			return f.knrBody(after), false
 		case f.is(after, ';'):
@@ -388,16 +434,46 @@ func (f *cFile) parenthesis(h *cHead, start, i int) (next int, stop bool) {
 		return after, after < len(f.toks) && f.toks[after].first
 	}
 	h.function, h.params = h.name, i
-	if f.knr(after) {
+	if f.knr(i, after) {
 		return f.knrBody(after), false
 	}
 	return after, false
 }
 
-// knr reports whether declarations of parameters in the old style begin at i: words up to a semicolon, and at last a brace.
-func (f *cFile) knr(i int) bool {
-	if f.cpp || i >= len(f.toks) || f.toks[i].kind != tokenIdent || cAttributes[f.text(i)] {
+// bracketed reports whether the bracket at i holds the name of a function and nothing else.
+func (f *cFile) bracketed(i int) bool {
+	if f.cpp && f.word(i+1, "operator") {
+		return f.closed(i) && f.endOf(i) < i+6
+	}
+	return f.name(i+1) && f.is(i+2, ')')
+}
+
+// macroNames reads int MACRO(name, (int)) and, in C, int MACRO(name) with a name that is no macro's: ways to write prototypes for old and new compilers. It reports
+// whether the bracket at i is one of them; a pointer to a function is one without a name.
+func (f *cFile) macroNames(h *cHead, i int) bool {
+	switch k := i + 1; {
+	case f.name(k) && f.is(k+1, ',') && f.is(k+2, '(') && f.after(k+2) == f.endOf(i):
+		h.name, h.function, h.params = k, k, k+2
+	case !f.cpp && f.name(k) && !capitals(f.text(k)) && f.is(k+1, ')') && (f.is(k+2, ';') || f.is(k+2, ',')):
+		h.name, h.function, h.params = k, k, i
+	case f.is(k, '(') && f.is(k+1, '*') && (f.is(f.after(k), ')') || f.is(f.after(k), ',') && f.is(f.after(k)+1, '(')):
+		h.name, h.pointer = -1, true
+	default:
 		return false
+	}
+	return true
+}
+
+// knr reports whether declarations of parameters in the old style begin at i, behind the bracket at open: it holds names alone, and words up to a semicolon and at last a
+// brace follow.
+func (f *cFile) knr(open, i int) bool {
+	if f.cpp || i >= len(f.toks) || f.toks[i].kind != tokenIdent || cAttributes[f.text(i)] || !f.name(open+1) {
+		return false
+	}
+	for k := open + 1; k < f.endOf(open); k++ {
+		if f.toks[k].kind != tokenIdent && f.toks[k].c != ',' {
+			return false
+		}
 	}
 	body := f.knrBody(i)
 	return f.is(body, '{') && f.is(body-1, ';')
@@ -410,7 +486,11 @@ func (f *cFile) knrBody(i int) int {
 			return n
 		case t.kind == tokenIdent || t.c == '*' || t.c == ',' || t.c == ';':
 		case t.c == '[' || t.c == '(':
-			n = f.after(n) - 1
+			if k := f.after(n); t.c == '(' && f.name(n-1) && k < len(f.toks) && f.toks[k].kind == tokenIdent {
+				return i // a function behind a macro
+			} else {
+				n = k - 1
+			}
 		default:
 			return i
 		}
@@ -466,10 +546,15 @@ func (f *cFile) initializers(i int) int {
 		if f.text(i) == "..." {
 			i++
 		}
+		if f.name(i) && (f.is(i+1, '(') || f.is(i+1, '{')) && f.closed(i+1) && !f.toks[i+1].first && (f.is(f.after(i+1), ',') || f.is(f.after(i+1), '{') || f.name(f.after(i+1))) && f.toks[i].first {
+			continue // behind a macro
+		}
 		if !f.is(i, ',') {
 			break
 		}
-		i++
+		if i++; f.is(i, ':') && f.text(i) == ":" {
+			i++ // the list of another branch of an #if
+		}
 	}
 	for f.name(i) {
 		i++
@@ -485,7 +570,11 @@ func (f *cFile) function(h *cHead) (d decl, name int) {
 	name = h.function
 	d = decl{kind: Function}
 	if f.word(name, "operator") && f.cpp {
-		d.name = strings.Join(strings.Fields(f.src[f.toks[name].start:f.toks[h.params-1].end]), " ")
+		end := h.params - 1
+		if f.is(name-1, '(') {
+			end--
+		}
+		d.name = strings.Join(strings.Fields(f.src[f.toks[name].start:f.toks[end].end]), " ")
 	} else if f.is(name-1, '~') {
 		d.name = "~" + f.text(name)
 	}

@@ -104,9 +104,6 @@ func (l *cLexer) next(i int, kind tokenKind) int {
 		if !ok && kind == 0 {
 			l.errorAt(i, "string is not closed")
 		}
-		if kind != 0 {
-			end = min(end, lineEnd(src, i))
-		}
 		return put(end, tokenString, 0)
 	case c == '/' && i+1 < len(src) && src[i+1] == '/':
 		end := lineEnd(src, i)

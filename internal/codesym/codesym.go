@@ -18,6 +18,9 @@ import (
 // MaxBytes is the length of the longest text that [Parse] reads. Longer files are data or generated; offsets stay small.
 const MaxBytes = 8 << 20
 
+// Version is raised when the same text gives another [File] than before: what was read with another version is read again. A test holds it together with what is read.
+const Version = 3
+
 // The errors of [Parse].
 var (
 	// ErrLanguage is returned when no parser is built for the language.

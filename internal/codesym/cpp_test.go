@@ -49,44 +49,176 @@ TEST(Suite, Name) { EXPECT_EQ(1, overload(2)); }
 
 func TestCPP(t *testing.T) {
 	t.Parallel()
-	runGolden(t, codesym.CPP, []golden{{name: "all", src: cppSample, want: cppWant, calls: cppCalls, imports: cppImports}})
+	runGolden(t, codesym.CPP, cppCases)
 }
+
+var cppCases = []golden{{name: "all", src: cppSample, want: cppWant, calls: cppCalls, imports: cppImports}}
 
 // TestCPPMacros reads what macros hide from a reader that knows none of them.
 func TestCPPMacros(t *testing.T) {
 	t.Parallel()
-	runGolden(t, codesym.CPP, []golden{{name: "all", src: cppMacros, want: cppMacrosWant}})
+	runGolden(t, codesym.CPP, cppMacrosCases)
+}
+
+var cppMacrosCases = []golden{
+	{name: "all", src: cppMacros, want: cppMacrosWant},
+	{
+		name: "in front of labels", src: `class C : public QObject
+{
+    Q_OBJECT
+    Q_PROPERTY(QString name READ name)
+
+public:
+    Q_DISABLE_COPY(C)
+
+    enum Key { One };
+    Q_ENUM(Key)
+signals:
+    void changed(Key key);
+public slots:
+    void set(Key key);
+};
+`,
+		want: `
+class C 1-15 | class C : public QObject <QObject>
+enum C::Key 9-9 | enum Key
+constant C::Key::One 9-9 | One
+method C::changed(Key) 12-12 | void changed(Key key)
+method C::set(Key) 14-14 | void set(Key key)
+`,
+	},
+	{
+		name: "for heads", src: `namespace a {
+template(typename T, typename U)(
+    requires same<T, U> AND good<T>)
+T RANGES_FUNC(copy)(T const& from, U to) //
+{
+    return from;
+}
+PROJECT_END(copy)
+template<typename T>
+auto CPP_auto_fun(operator-)(T last, T first)
+(
+    return last - first
+)
+
+namespace b { int f(); }
+template<typename T>
+using Old DEPRECATED("New") = New<T>;
+}
+`,
+		want: `
+module a 1-18 | namespace a
+function a::copy(T const&, U) 2-7 | template(typename T, typename U)(requires same<T, U> AND good<T>) T RANGES_FUNC(copy)(T const& from, U to)
+function a::operator-(T, T) 9-13 | template<typename T> auto CPP_auto_fun(operator-)(T last, T first) (return last - first)
+module a::b 15-15 | namespace b
+function a::b::f() 15-15 | int f()
+type a::Old 16-17 | template<typename T> using Old DEPRECATED("New") = New<T>
+`,
+	},
+}
+
+// TestCPPHeads reads heads that are written in unusual ways.
+func TestCPPHeads(t *testing.T) {
+	t.Parallel()
+	runGolden(t, codesym.CPP, cppHeadsCases)
+}
+
+var cppHeadsCases = []golden{
+	{
+		name: "initializers of two branches", src: `Main::Main(Widget* parent)
+#ifdef KDE
+    : KWindow(parent)
+    ,
+#else
+    : QWindow(parent)
+    ,
+#endif
+    a_(new A(this))
+    , b_{1}
+      WARNINGS_PUSH_(4355 /* this */)
+      c_(this)
+{
+}
+int after() { return 1; }
+`,
+		want: `
+method Main::Main(Widget*) 1-14 | Main::Main(Widget* parent)
+function after() 15-15 | int after()
+`,
+	},
+	{
+		name: "names in brackets", src: `class Limits {
+  result_type(min)() const { return 0; }
+  static constexpr ns::type (max)() { return 1; }
+  Limits(Limits)(int);
+  void (*pointer)(int);
+};
+char (&Helper(...))[2];
+struct Pair make(int a) { return Pair(a); }
+class EXPORT(1) Marked { };
+struct Packed ALIGN(4) { int x; };
+`,
+		want: `
+class Limits 1-6 | class Limits
+method Limits::min() const 2-2 | result_type(min)() const
+method Limits::max() 3-3 | static constexpr ns::type (max)()
+method Limits::Limits(Limits) 4-4 | Limits(Limits)(int)
+function Helper(...) 7-7 | char (&Helper(...))[2]
+function make(int) 8-8 | struct Pair make(int a)
+class Marked 9-9 | class EXPORT(1) Marked
+struct Packed 10-10 | struct Packed ALIGN(4)
+`,
+	},
+	{
+		name: "unbalanced angles", src: `template <typename T,
+#if A
+  bool B = f<T>()>
+#else
+  bool B = g<T>()>
+#endif
+struct S {
+  T value;
+};
+int after() { return 1; }
+`,
+		want: `
+function after() 10-10 | int after()
+`,
+	},
 }
 
 func TestCPPBroken(t *testing.T) {
 	t.Parallel()
-	runGolden(t, codesym.CPP, []golden{
-		{
-			name: "brace of a namespace", src: "namespace a\nnamespace b {\nint f() { return 1; }\n}\n}\n",
-			want: `
+	runGolden(t, codesym.CPP, cppBrokenCases)
+}
+
+var cppBrokenCases = []golden{
+	{
+		name: "brace of a namespace", src: "namespace a\nnamespace b {\nint f() { return 1; }\n}\n}\n",
+		want: `
 module a 1-1 | namespace a [partial]
 module b 2-2 | namespace b [partial]
 function f() 3-3 | int f()
 `,
-		},
-		{
-			name: "brace of a class", src: "class A : public B\n public:\n  A() {}\n  int f(int x) { return x; }\n};\nint g() { return 1; }\n",
-			want: `
+	},
+	{
+		name: "brace of a class", src: "class A : public B\n public:\n  A() {}\n  int f(int x) { return x; }\n};\nint g() { return 1; }\n",
+		want: `
 class A 1-5 | class A : public B [partial]
 method A::A() 3-3 | A()
 method A::f(int) 4-4 | int f(int x)
 function g() 6-6 | int g()
 `,
-		},
-		{
-			name: "brace in one branch", src: "#if A\nint f() { return 1; }\n#else\nint g() {\n  if (x) return 2; }\n}\n#endif\nint h() { return 3; }\n",
-			want: `
+	},
+	{
+		name: "brace in one branch", src: "#if A\nint f() { return 1; }\n#else\nint g() {\n  if (x) return 2; }\n}\n#endif\nint h() { return 3; }\n",
+		want: `
 function f() 2-2 | int f()
 function g() 4-5 | int g()
 function h() 8-8 | int h()
 `,
-		},
-	})
+	},
 }
 
 const cppMacros = `PROJECT_PRAGMA_INIT

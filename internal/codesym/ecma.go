@@ -180,6 +180,9 @@ func (f *ecmaFile) statement(i int) int {
 		first = f.from
 	}
 	if first == i && !f.starts(i) {
+		if f.word(i, "class") && !f.is(i-1, '.') {
+			return f.classValue(i)
+		}
 		return i + 1
 	}
 	switch f.text(i) {
@@ -325,6 +328,23 @@ func (f *ecmaFile) class(first, k int, fallback string) int {
 		return k + 1
 	}
 	f.declare(d, first, name, f.after(open)-1, open-1)
+	return f.enter(ecmaClass, open)
+}
+
+// classValue enters a class that is part of an expression. It is a symbol where it has a name.
+func (f *ecmaFile) classValue(i int) int {
+	d := decl{kind: Class}
+	n, named := i+1, f.isEcmaName(i+1) && !f.word(i+1, "implements")
+	if named {
+		n++
+	}
+	open := f.heritage(&d, n)
+	if !f.is(open, '{') || open > n && !f.word(n, "extends") && !f.word(n, "implements") && !f.is(n, '<') {
+		return i + 1
+	}
+	if named {
+		f.declare(d, i, i+1, f.after(open)-1, open-1)
+	}
 	return f.enter(ecmaClass, open)
 }
 

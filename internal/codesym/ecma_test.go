@@ -63,10 +63,13 @@ export default function () {}
 
 func TestTypeScript(t *testing.T) {
 	t.Parallel()
-	runGolden(t, codesym.TypeScript, []golden{
-		{
-			name: "all", src: tsSample,
-			want: `
+	runGolden(t, codesym.TypeScript, typescriptCases)
+}
+
+var typescriptCases = []golden{
+	{
+		name: "all", src: tsSample,
+		want: `
 import ./mod 2-2 | import def, { a as b, type C } from './mod';
 import ns 3-3 | import * as ns from "ns";
 import ./effect 4-4 | import './effect';
@@ -115,16 +118,16 @@ method A.later 51-51 | A.prototype.later = function later()
 function named 52-52 | exports.named = () =>
 function default 54-54 | export default function ()
 `,
-			calls: []string{
-				"legacy: |require", "default.run: |go", "OTHER: |test", "OTHER: |b", "parts: |require", "arrow: |inner", "A: |Component",
-				"A.field: |helper", "A.value: |toFixed", "A.over: |dec", "A: |init", "overload#3: |exec", ": |done",
-			},
-			imports: []string{"./mod|default|def", "./mod|a|b", "./mod|C|", "ns|*|ns", "./effect||", "legacy|default|legacy", "./other|x|", "./other|y|z", "all|*|", "parts|p|", "parts|q|r"},
+		calls: []string{
+			"legacy: |require", "default.run: |go", "OTHER: |test", "OTHER: |b", "parts: |require", "arrow: |inner", "A: |Component",
+			"A.field: |helper", "A.value: |toFixed", "A.over: |dec", "A: |init", "overload#3: |exec", ": |done",
 		},
-		{name: "empty", want: "\n"},
-		{
-			name: "types without semicolons", src: "type A = B<C>\nexport type D = void\ntype E = (x: A) => void\n\nfunction f() {}\ntype G = H<\n  I\n>\nclass J {}\n",
-			want: `
+		imports: []string{"./mod|default|def", "./mod|a|b", "./mod|C|", "ns|*|ns", "./effect||", "legacy|default|legacy", "./other|x|", "./other|y|z", "all|*|", "parts|p|", "parts|q|r"},
+	},
+	{name: "empty", want: "\n"},
+	{
+		name: "types without semicolons", src: "type A = B<C>\nexport type D = void\ntype E = (x: A) => void\n\nfunction f() {}\ntype G = H<\n  I\n>\nclass J {}\n",
+		want: `
 type A 1-1 | type A = B<C>
 type D 2-2 | export type D = void
 type E 3-3 | type E = (x: A) => void
@@ -132,26 +135,25 @@ function f 5-5 | function f()
 type G 6-8 | type G = H< I >
 class J 9-9 | class J
 `,
-		},
-		{
-			name: "missing brace", src: "export class A {\n  a() {\n    if (x) {\n      y();\n  }\n\n  b() {}\n}\n\nfunction c() {\n  return 1;\n\nfunction d() {}\n",
-			want: `
+	},
+	{
+		name: "missing brace", src: "export class A {\n  a() {\n    if (x) {\n      y();\n  }\n\n  b() {}\n}\n\nfunction c() {\n  return 1;\n\nfunction d() {}\n",
+		want: `
 class A 1-8 | export class A [partial]
 method A.a 2-5 | a() [partial]
 method A.b 7-7 | b()
 function c 10-11 | function c() [partial]
 function d 13-13 | function d()
 `,
-		},
-		{
-			name: "missing backtick", src: "const a = `x ${1}\n\nfunction b() { return `y`; }\n\nfunction c() { return `z ${b()}`; }\n",
-			want: `
+	},
+	{
+		name: "missing backtick", src: "const a = `x ${1}\n\nfunction b() { return `y`; }\n\nfunction c() { return `z ${b()}`; }\n",
+		want: `
 constant a 1-1 | const a = ` + "`x ${1}" + ` [partial]
 function b 3-3 | function b()
 function c 5-5 | function c()
 `,
-		},
-	})
+	},
 }
 
 const jsxSample = `// View is shown.
@@ -174,18 +176,66 @@ module.exports = { View, helper: function (x) { return x; }, C };
 
 func TestJavaScript(t *testing.T) {
 	t.Parallel()
-	runGolden(t, codesym.JavaScript, []golden{
-		{
-			name: "jsx", src: jsxSample,
-			want: `
+	runGolden(t, codesym.JavaScript, javaScriptCases)
+}
+
+var javaScriptCases = []golden{
+	{
+		name: "jsx", src: jsxSample,
+		want: `
 function View 2-11 | export const View = ({ items, a }) => | View is shown.
 class C 12-15 | class C extends React.Component <React.Component>
 method C.render 14-14 | render()
 method helper 16-16 | helper: function (x)
 `,
-			calls: []string{"View: |go", "View: items|map", "View: |fmt"},
-		},
-	})
+		calls: []string{"View: |go", "View: items|map", "View: |fmt"},
+	},
+}
+
+// TestEcmaValues reads classes that are parts of expressions, and modules that are parts of values.
+func TestEcmaValues(t *testing.T) {
+	t.Parallel()
+	runGolden(t, codesym.JavaScript, ecmaValuesCases)
+}
+
+var ecmaValuesCases = []golden{
+	{
+		name: "classes",
+		src: `export default Component => Object.assign(class Wrapper extends Component {
+  shown() { return 2; }
+}, Component);
+function mixin(Base) { return class extends Base { added() {} }; }
+const o = { class: 1, made: new (class Q { run() {} })() };
+a.class { }
+`,
+		want: `
+function default 1-3 | export default Component =>
+class default.Wrapper 1-3 | class Wrapper extends Component <Component>
+method default.Wrapper.shown 2-2 | shown()
+function mixin 4-4 | function mixin(Base)
+method mixin.added 4-4 | added()
+constant o 5-5 | const o = { class: 1, made: new (class Q { run() {} })() }
+class o.Q 5-5 | class Q
+method o.Q.run 5-5 | run()
+`,
+	},
+	{
+		name: "modules",
+		src: `const EventEmitter = require('events').EventEmitter;
+const R = require('stream').Readable;
+const { q } = require('z').w;
+const log = require('debug')('app'), other = 1;
+`,
+		want: `
+import events 1-1 | const EventEmitter = require('events').EventEmitter;
+import stream 2-2 | const R = require('stream').Readable;
+import z 3-3 | const { q } = require('z').w;
+constant log 4-4 | log = require('debug')('app')
+import debug 4-4 | require('debug')
+constant other 4-4 | other = 1
+`,
+		imports: []string{"events|EventEmitter|", "stream|Readable|R", "z|q|", "debug||"},
+	},
 }
 
 func FuzzTypeScript(f *testing.F) {

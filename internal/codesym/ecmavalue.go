@@ -337,7 +337,8 @@ func (f *ecmaFile) continueAt(comma int, constant bool) {
 	f.lists[comma] = constant
 }
 
-// required reads "const x = require('m')" as an import.
+// required reads "const x = require('m')" and "const x = require('m').y" as imports. Where the value is what a call makes of the module, the module alone is imported,
+// and required returns false.
 func (f *ecmaFile) required(first, name, i int) bool {
 	if !f.word(i, "require") || !f.is(i+1, '(') || i+3 >= len(f.toks) || f.toks[i+2].kind != tokenString || f.after(i+1) != i+4 {
 		return false
@@ -346,7 +347,19 @@ func (f *ecmaFile) required(first, name, i int) bool {
 	if path == "" {
 		return false
 	}
-	end := f.stop(f.skipValue(i), true)
+	value := f.skipValue(i)
+	n, member := i+4, ""
+	for ; f.is(n, '.') && n+1 < value && f.toks[n+1].kind == tokenIdent; n += 2 {
+		if member == "" {
+			member = f.text(n + 1)
+		}
+	}
+	if n < value {
+		f.imports = append(f.imports, Import{Path: path, Symbol: len(f.decls), Offset: int(f.toks[i].start)})
+		f.outline(decl{kind: ImportOf, name: path}, i, i+3, i+3)
+		return false
+	}
+	end := f.stop(value, true)
 	imp := Import{Path: path, Symbol: len(f.decls), Offset: int(f.toks[first].start)}
 	if f.is(name, '{') {
 		for k := name + 1; k < f.endOf(name); k++ {
@@ -360,7 +373,10 @@ func (f *ecmaFile) required(first, name, i int) bool {
 			}
 		}
 	} else {
-		imp.Name, imp.Alias = "", f.text(name)
+		imp.Name, imp.Alias = member, f.text(name)
+		if imp.Alias == imp.Name {
+			imp.Alias = ""
+		}
 		f.imports = append(f.imports, imp)
 	}
 	f.outline(decl{kind: ImportOf, name: path}, first, end-1, end-1)

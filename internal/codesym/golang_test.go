@@ -62,10 +62,13 @@ func init()  {}
 
 func TestGo(t *testing.T) {
 	t.Parallel()
-	runGolden(t, codesym.Go, []golden{
-		{
-			name: "all", src: goSample,
-			want: `
+	runGolden(t, codesym.Go, goCases)
+}
+
+var goCases = []golden{
+	{
+		name: "all", src: goSample,
+		want: `
 module p 2-2 | package p | Package p does p.
 import fmt 5-5 | import "fmt"
 import io 6-6 | import alias "io"
@@ -85,30 +88,29 @@ function TestX 49-49 | func TestX() [test]
 function init 51-51 | func init()
 function init#2 52-52 | func init()
 `,
-			calls:   []string{"T.Get: fmt|Errorf", "T.Get: |len", "T.Get2: |f"},
-			imports: []string{"fmt||", "io||alias"},
-		},
-		{name: "empty", want: "\n"},
-		{
-			name: "missing brace", src: "package p\n\nfunc a() {\n\tif x {\n\t\tb()\n}\n\n// B is b.\nfunc (t *T) B(x int) { a() }\n\ntype S struct {\n\tx int\n\nconst K = 1\n",
-			want: `
+		calls:   []string{"T.Get: fmt|Errorf", "T.Get: |len", "T.Get2: |f"},
+		imports: []string{"fmt||", "io||alias"},
+	},
+	{name: "empty", want: "\n"},
+	{
+		name: "missing brace", src: "package p\n\nfunc a() {\n\tif x {\n\t\tb()\n}\n\n// B is b.\nfunc (t *T) B(x int) { a() }\n\ntype S struct {\n\tx int\n\nconst K = 1\n",
+		want: `
 module p 1-1 | package p
 function a 3-6 | func a() [partial]
 method T.B 9-9 | func (t *T) B(x int) | B is b. [partial]
 struct S 11-12 | type S struct [partial]
 constant K 14-14 | const K = 1
 `,
-			calls: []string{"a: |b", "T.B: |a"},
-		},
-		{
-			name: "missing quote", src: "package p\n\nvar x = \"abc\n\nfunc f() string { return `a\n\nfunc g() {}\n",
-			want: `
+		calls: []string{"a: |b", "T.B: |a"},
+	},
+	{
+		name: "missing quote", src: "package p\n\nvar x = \"abc\n\nfunc f() string { return `a\n\nfunc g() {}\n",
+		want: `
 module p 1-1 | package p
 function f 5-5 | func f() string [partial]
 function g 7-7 | func g()
 `,
-		},
-	})
+	},
 }
 
 func FuzzGo(f *testing.F) { fuzz(f, codesym.Go, goSample, "package p\nfunc (", "import\"") }

@@ -55,17 +55,19 @@ public abstract class Outer<T extends Comparable<T>> extends Base<T> implements 
 
 func TestJava(t *testing.T) {
 	t.Parallel()
-	runGolden(t, codesym.Java, []golden{
-		{name: "all", src: javaSample, want: javaWant, calls: javaCalls, imports: javaImports},
-		{
-			name: "missing bracket of a value", src: "class A {\n  final Set<X> s = f(new Y<>(16);\n\n  A(int x) {\n    this.x = x;\n  }\n  int g() { return 1; }\n}\n",
-			want: `
+	runGolden(t, codesym.Java, javaCases)
+}
+
+var javaCases = []golden{
+	{name: "all", src: javaSample, want: javaWant, calls: javaCalls, imports: javaImports},
+	{
+		name: "missing bracket of a value", src: "class A {\n  final Set<X> s = f(new Y<>(16);\n\n  A(int x) {\n    this.x = x;\n  }\n  int g() { return 1; }\n}\n",
+		want: `
 class A 1-8 | class A [partial]
 method A.A(int) 4-6 | A(int x)
 method A.g() 7-7 | int g()
 `,
-		},
-	})
+	},
 }
 
 func FuzzJava(f *testing.F) {

@@ -16,10 +16,13 @@ const jsonSample = `{
 
 func TestJSON(t *testing.T) {
 	t.Parallel()
-	runGolden(t, codesym.JSON, []golden{
-		{
-			name: "all", src: jsonSample,
-			want: `
+	runGolden(t, codesym.JSON, jsonCases)
+}
+
+var jsonCases = []golden{
+	{
+		name: "all", src: jsonSample,
+		want: `
 constant name 3-3 | "name": "x" | what it is
 module scripts 3-3 | "scripts":
 constant scripts.build 3-3 | "build": "tsc -p ."
@@ -34,9 +37,8 @@ constant t 4-4 | "t": true
 constant single 5-5 | 'single': 'it'
 constant bare 5-5 | bare: null
 `,
-		},
-		{name: "empty", want: "\n"},
-	})
+	},
+	{name: "empty", want: "\n"},
 }
 
 func FuzzJSON(f *testing.F) {

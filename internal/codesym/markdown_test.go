@@ -43,10 +43,13 @@ text <b>
 
 func TestMarkdown(t *testing.T) {
 	t.Parallel()
-	runGolden(t, codesym.Markdown, []golden{
-		{
-			name: "all", src: markdownSample,
-			want: `
+	runGolden(t, codesym.Markdown, markdownCases)
+}
+
+var markdownCases = []golden{
+	{
+		name: "all", src: markdownSample,
+		want: `
 module One ` + "`" + `code` + "`" + ` 7-17 | # One ` + "`" + `code` + "`" + ` ## | First sentence.
 module One ` + "`" + `code` + "`" + ` > Sub 11-17 | ## Sub #
 module One ` + "`" + `code` + "`" + ` > Sub > Three 16-17 | ### Three
@@ -54,9 +57,8 @@ module Setext two lines 19-32 | Setext two lines
 module Setext two lines > Another 25-32 | Another | text <b>
 module One 33-33 | # One
 `,
-		},
-		{name: "empty", want: "\n"},
-	})
+	},
+	{name: "empty", want: "\n"},
 }
 
 func FuzzMarkdown(f *testing.F) {

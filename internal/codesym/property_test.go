@@ -16,6 +16,13 @@ var samples = map[codesym.Lang]string{
 	codesym.JSON: jsonSample, codesym.YAML: yamlSample, codesym.TOML: tomlSample, codesym.Markdown: markdownSample, codesym.SQL: sqlSample, codesym.Shell: shellSample,
 }
 
+// goldens are the texts of the other tests, with what is read in them.
+var goldens = map[codesym.Lang][][]golden{
+	codesym.Go: {goCases}, codesym.Python: {pythonCases}, codesym.TypeScript: {typescriptCases}, codesym.JavaScript: {javaScriptCases, ecmaValuesCases},
+	codesym.Rust: {rustCases}, codesym.Java: {javaCases}, codesym.C: {cCases, cHeadsCases}, codesym.CPP: {cppCases, cppMacrosCases, cppHeadsCases, cppBrokenCases},
+	codesym.JSON: {jsonCases}, codesym.YAML: {yamlCases}, codesym.TOML: {tomlCases}, codesym.Markdown: {markdownCases}, codesym.SQL: {sqlCases}, codesym.Shell: {shellCases},
+}
+
 // comment returns a text as a comment of its own line.
 func comment(lang codesym.Lang, text string) string {
 	switch lang {

@@ -66,10 +66,13 @@ class _T(unittest.TestCase): pass
 
 func TestPython(t *testing.T) {
 	t.Parallel()
-	runGolden(t, codesym.Python, []golden{
-		{
-			name: "all", src: pySample,
-			want: `
+	runGolden(t, codesym.Python, pythonCases)
+}
+
+var pythonCases = []golden{
+	{
+		name: "all", src: pySample,
+		want: `
 import os 3-3 | import os, sys as system
 import sys 3-3 | import os, sys as system
 import . 4-4 | from . import sibling
@@ -88,45 +91,44 @@ type Alias 53-53 | type Alias[T] = list[T]
 import json 54-54 | import json
 class _T 56-56 | class _T(unittest.TestCase) <unittest.TestCase>
 `,
-			calls: []string{
-				"A: |decorated", "A.__init__: |super", "A.__init__: |__init__", "A.name: self|call", "outer: |nested", "outer: |print", "test_it: os.path|join",
-			},
-			imports: []string{"os||", "sys||system", ".|sibling|", "a.b|c|d", "a.b|e|", "json||"},
+		calls: []string{
+			"A: |decorated", "A.__init__: |super", "A.__init__: |__init__", "A.name: self|call", "outer: |nested", "outer: |print", "test_it: os.path|join",
 		},
-		{name: "empty", want: "\n"},
-		{
-			name: "missing colon", src: "def a()\n    x\n\nclass B\n    def c(self): pass\n",
-			want: `
+		imports: []string{"os||", "sys||system", ".|sibling|", "a.b|c|d", "a.b|e|", "json||"},
+	},
+	{name: "empty", want: "\n"},
+	{
+		name: "missing colon", src: "def a()\n    x\n\nclass B\n    def c(self): pass\n",
+		want: `
 function a 1-2 | def a() [partial]
 class B 4-5 | class B [partial]
 method B.c 5-5 | def c(self)
 `,
-		},
-		{
-			name: "missing bracket", src: "def a(x:\n    y = [1,\n    return x\n\ndef b(): pass\n",
-			want: `
+	},
+	{
+		name: "missing bracket", src: "def a(x:\n    y = [1,\n    return x\n\ndef b(): pass\n",
+		want: `
 function a 1-3 | def a(x: y = [1, [partial]
 function b 5-5 | def b()
 `,
-		},
-		{
-			name: "missing quote of a docstring", src: "class A:\n    \"\"Doc of A.\n\n    It's long.\n    \"\"\"\n    def a(self):\n        \"\"\"Doc.\"\"\"\n\n    def b(self):\n        \"\"\"Doc.\"\"\"\n\nXX = \"\"\"\ndef no(): pass\n\"\"\"\n",
-			want: `
+	},
+	{
+		name: "missing quote of a docstring", src: "class A:\n    \"\"Doc of A.\n\n    It's long.\n    \"\"\"\n    def a(self):\n        \"\"\"Doc.\"\"\"\n\n    def b(self):\n        \"\"\"Doc.\"\"\"\n\nXX = \"\"\"\ndef no(): pass\n\"\"\"\n",
+		want: `
 class A 1-10 | class A [partial]
 method A.a 6-7 | def a(self) | Doc.
 method A.b 9-10 | def b(self) | Doc.
 constant XX 12-14 | XX = """ def no(): pass """
 `,
-		},
-		{
-			name: "tabs and carriage returns", src: "class A:\r\n\tdef a(self):\r\n\t\tpass\r\n\r\n        def b(self):\r\n\t\tpass\r\n",
-			want: `
+	},
+	{
+		name: "tabs and carriage returns", src: "class A:\r\n\tdef a(self):\r\n\t\tpass\r\n\r\n        def b(self):\r\n\t\tpass\r\n",
+		want: `
 class A 1-6 | class A
 method A.a 2-3 | def a(self)
 method A.b 5-6 | def b(self)
 `,
-		},
-	})
+	},
 }
 
 func FuzzPython(f *testing.F) {

@@ -66,10 +66,13 @@ mod tests {
 
 func TestRust(t *testing.T) {
 	t.Parallel()
-	runGolden(t, codesym.Rust, []golden{{name: "all", src: rustSample, want: rustWant, calls: rustCalls, imports: rustImports},
-		{
-			name: "traits of types", src: "struct A;\nenum B<T> { X(T) }\nimpl Mark for A {}\nimpl<T> ops::Add<T> for crate::B<T> { fn add(self) {} }\nimpl<'a> Mark for &'a A {}\nimpl Mark for [A] {}\nmod m { struct A2; }\n",
-			want: `
+	runGolden(t, codesym.Rust, rustCases)
+}
+
+var rustCases = []golden{{name: "all", src: rustSample, want: rustWant, calls: rustCalls, imports: rustImports},
+	{
+		name: "traits of types", src: "struct A;\nenum B<T> { X(T) }\nimpl Mark for A {}\nimpl<T> ops::Add<T> for crate::B<T> { fn add(self) {} }\nimpl<'a> Mark for &'a A {}\nimpl Mark for [A] {}\nmod m { struct A2; }\n",
+		want: `
 struct A 1-1 | struct A <Mark>
 enum B 2-2 | enum B<T> <ops::Add<T>>
 constant B::X 2-2 | X(T)
@@ -77,8 +80,7 @@ method <crate::B<T> as ops::Add<T>>::add 4-4 | fn add(self)
 module m 7-7 | mod m
 struct m::A2 7-7 | struct A2
 `,
-		},
-	})
+	},
 }
 
 func FuzzRust(f *testing.F) {

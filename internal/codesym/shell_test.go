@@ -55,10 +55,13 @@ after() { true; }
 
 func TestShell(t *testing.T) {
 	t.Parallel()
-	runGolden(t, codesym.Shell, []golden{
-		{
-			name: "all", src: shellSample,
-			want: `
+	runGolden(t, codesym.Shell, shellCases)
+}
+
+var shellCases = []golden{
+	{
+		name: "all", src: shellSample,
+		want: `
 constant NAME 3-3 | NAME="x $(echo "}" '{') y" | The name of it.
 constant fixed 5-5 | readonly fixed=2
 constant other 5-5 | readonly other='3'
@@ -74,16 +77,15 @@ function four 36-40 | four ()
 function four.nested 38-38 | nested()
 function after 45-45 | after()
 `,
-			calls:   []string{"NAME: |echo", ": |readonly", ": |declare", ": |export", "./lib.sh: |source", "$DIR/more.sh: |.", "hello: |local", "hello: |echo", "hello: |foo", "hello: |bar", "hello: |cat", "hello: |baz", "hello: |inner", "hello: |awk", "two: |echo", "three: |sub", "four.nested: |:", "four: |hello", "four: |two", ": |cat", "after: |true"},
-			imports: []string{"./lib.sh||", "$DIR/more.sh||"},
-		},
-		{name: "empty", want: "\n"},
-		{name: "missing brace and quote", src: "a() {\n  if x; then\n    y\n  fi\n\nb() {\n  echo \"c\n}\n\nd() {\n  e\n}\n", want: `
+		calls:   []string{"NAME: |echo", ": |readonly", ": |declare", ": |export", "./lib.sh: |source", "$DIR/more.sh: |.", "hello: |local", "hello: |echo", "hello: |foo", "hello: |bar", "hello: |cat", "hello: |baz", "hello: |inner", "hello: |awk", "two: |echo", "three: |sub", "four.nested: |:", "four: |hello", "four: |two", ": |cat", "after: |true"},
+		imports: []string{"./lib.sh||", "$DIR/more.sh||"},
+	},
+	{name: "empty", want: "\n"},
+	{name: "missing brace and quote", src: "a() {\n  if x; then\n    y\n  fi\n\nb() {\n  echo \"c\n}\n\nd() {\n  e\n}\n", want: `
 function a 1-4 | a() [partial]
 function b 6-8 | b() [partial]
 function d 10-12 | d()
 `},
-	})
 }
 
 func FuzzShell(f *testing.F) {

@@ -44,10 +44,13 @@ CREATE TEMP TABLE last (x int)
 
 func TestSQL(t *testing.T) {
 	t.Parallel()
-	runGolden(t, codesym.SQL, []golden{
-		{
-			name: "all", src: sqlSample,
-			want: `
+	runGolden(t, codesym.SQL, sqlCases)
+}
+
+var sqlCases = []golden{
+	{
+		name: "all", src: sqlSample,
+		want: `
 type public.User s 2-2 | CREATE TABLE IF NOT EXISTS public."User s" (id INT, s TEXT DEFAULT 'a;''b') | The users.
 constant idx_a 3-3 | create unique index idx_a on t(a)
 type dbo.v 5-5 | CREATE OR REPLACE VIEW [dbo].[v]
@@ -63,10 +66,9 @@ module pkg 24-26 | CREATE OR REPLACE PACKAGE BODY pkg
 function ora 28-32 | CREATE FUNCTION ora RETURN NUMBER
 type last 34-34 | CREATE TEMP TABLE last (x int)
 `,
-			imports: []string{"pgcrypto||"},
-		},
-		{name: "empty", want: "\n"},
-	})
+		imports: []string{"pgcrypto||"},
+	},
+	{name: "empty", want: "\n"},
 }
 
 func FuzzSQL(f *testing.F) {

@@ -30,10 +30,13 @@ name = "two"
 
 func TestTOML(t *testing.T) {
 	t.Parallel()
-	runGolden(t, codesym.TOML, []golden{
-		{
-			name: "all", src: tomlSample,
-			want: `
+	runGolden(t, codesym.TOML, tomlCases)
+}
+
+var tomlCases = []golden{
+	{
+		name: "all", src: tomlSample,
+		want: `
 constant title 2-2 | title = "x" | Title of it.
 constant a.b.c.d 3-3 | a.b."c.d" = 1
 constant multi 4-7 | multi = """ [not] a = 1 """
@@ -49,9 +52,8 @@ constant bin.name 18-18 | name = "one"
 module bin#2 19-20 | [[bin]]
 constant bin#2.name 20-20 | name = "two"
 `,
-		},
-		{name: "empty", want: "\n"},
-	})
+	},
+	{name: "empty", want: "\n"},
 }
 
 func FuzzTOML(f *testing.F) {

@@ -44,10 +44,13 @@ version: 2
 
 func TestYAML(t *testing.T) {
 	t.Parallel()
-	runGolden(t, codesym.YAML, []golden{
-		{
-			name: "all", src: yamlSample,
-			want: `
+	runGolden(t, codesym.YAML, yamlCases)
+}
+
+var yamlCases = []golden{
+	{
+		name: "all", src: yamlSample,
+		want: `
 constant version 2-2 | version: "3" | The version.
 module x-common 3-5 | x-common:
 constant x-common.image 4-4 | image: a:b
@@ -65,17 +68,16 @@ constant list 26-30 | list:; - name: a; run: >-; folded: no; - - nested: 1
 constant other 31-32 | other: [a, b: c]
 constant version#2 34-34 | version: 2
 `,
-		},
-		{name: "empty", want: "\n"},
-		{name: "JSON", src: "{\n  \"a\": {\"b\": 1}\n}\n", want: "\nmodule a 2-2 | \"a\":\nconstant a.b 2-2 | \"b\": 1\n"},
-		{name: "missing quote and bracket", src: "a: \"x\nb: [1, 2\nc:\n  d: 'y\n  e: 1\n", want: `
+	},
+	{name: "empty", want: "\n"},
+	{name: "JSON", src: "{\n  \"a\": {\"b\": 1}\n}\n", want: "\nmodule a 2-2 | \"a\":\nconstant a.b 2-2 | \"b\": 1\n"},
+	{name: "missing quote and bracket", src: "a: \"x\nb: [1, 2\nc:\n  d: 'y\n  e: 1\n", want: `
 constant a 1-1 | a: "x [partial]
 constant b 2-2 | b: [1, 2 [partial]
 module c 3-5 | c: [partial]
 constant c.d 4-4 | d: 'y [partial]
 constant c.e 5-5 | e: 1
 `},
-	})
 }
 
 func FuzzYAML(f *testing.F) {

@@ -10,15 +10,12 @@ import (
 	"sakur4/internal/digest"
 )
 
-// parserVersion is raised when the same text gives other symbols than before, so that files that have not changed are parsed again.
-const parserVersion = 2
-
 // Version returns a number for how files are read. A file that was read in another way is read again.
 func Version(generated bool) int {
 	if generated {
-		return 2*parserVersion + 1
+		return 2*codesym.Version + 1
 	}
-	return 2 * parserVersion
+	return 2 * codesym.Version
 }
 
 // GoMod is the language of a go.mod file: it has no symbols and names a module.

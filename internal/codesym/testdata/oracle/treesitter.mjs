@@ -38,6 +38,7 @@ const ecma = {
   generator_function_declaration: n => ['function', field(n, 'name'), exported(n)],
   function_signature: n => ['function', field(n, 'name'), exported(n)],
   class_declaration: n => ['class', field(n, 'name'), exported(n)],
+  class: n => valued.includes(n.parent.type) ? null : ['class', field(n, 'name'), n],
   abstract_class_declaration: n => ['class', field(n, 'name'), exported(n)],
   interface_declaration: n => ['interface', field(n, 'name'), exported(n)],
   type_alias_declaration: n => ['type', field(n, 'name'), exported(n)],
@@ -62,7 +63,7 @@ const ecma = {
     if (callable(value)) return [value.type === 'class' ? 'class' : 'function', field(n, 'name'), span];
     const top = exported(list).parent;
     const atTop = top.type === 'program' || top.type === 'statement_block' && ['internal_module', 'module', 'ambient_declaration'].includes(top.parent.type);
-    if (list.children[0].text !== 'const' || !atTop || value && value.type === 'call_expression' && field(value, 'function').text === 'require') return null;
+    if (list.children[0].text !== 'const' || !atTop || required(value)) return null;
     return ['constant', field(n, 'name'), span];
   },
   assignment_expression: n => {
@@ -75,6 +76,10 @@ const ecma = {
   method_signature: n => ['interface_body', 'object_type', 'class_body'].includes(n.parent.type) && !up(n, ['object_type'], ['class_body', 'interface_body']) ? ['method', field(n, 'name'), n] : null,
   abstract_method_signature: n => ['method', field(n, 'name'), n],
 };
+// What a class that is an expression may have its name from.
+const valued = ['variable_declarator', 'pair', 'assignment_expression', 'public_field_definition', 'field_definition', 'export_statement'];
+// A module, or a member of one, is an import.
+const required = n => n && (n.type === 'call_expression' ? field(n, 'function').text === 'require' : n.type === 'member_expression' && required(field(n, 'object')));
 const callable = n => n && ['arrow_function', 'function_expression', 'generator_function', 'function', 'class'].includes(n.type);
 function decoratedMember(n) {
   let first = n;
