@@ -106,8 +106,13 @@ type VerifyReport struct {
 	Problems []string
 }
 
-// Verify checks the whole store: the database's own integrity, the triggers, all that is recorded of every episode, pin, note, interpretation, rendering
-// decision, receipt and fold against its digest, and every fact of the project by parsing its source again. The error is [ErrCorrupt] where there is damage; the report lists it.
+// Verify checks the whole store: the database's own integrity, the triggers, all that is recorded of every episode, older value of a fact, pin, note, interpretation,
+// rendering decision, receipt, fold and step of eviction against its digest or seal, that none of their rows is gone, and every fact of the project by parsing its
+// source again. The error is [ErrCorrupt] where there is damage; the report lists it.
+//
+// It finds accidents. Seals and counts are no secret: who can write the file can write them too, and [Options.EncryptionKey] is what keeps others from writing it.
+// Edges of the dependency graph, what the index knows of source files, and vectors are compared with what they name and have no seals; the first
+// two are made again by [Engine.Index].
 func (e *Engine) Verify(ctx context.Context) (VerifyReport, error) {
 	if err := e.check(ctx); err != nil {
 		return VerifyReport{}, err

@@ -184,7 +184,10 @@ func (j *job) run(tx *Tx) error {
 			j.panicked = p
 		}
 	}()
-	return j.f(tx)
+	if err := j.f(tx); err != nil {
+		return err
+	}
+	return tx.sealEvictions()
 }
 
 // ready opens the writer again after it was lost.

@@ -24,34 +24,131 @@ type EvictionRow struct {
 
 // Evictions streams the session's steps in the order in which they were written.
 func (r *Reader) Evictions(project, session string) iter.Seq2[EvictionRow, error] {
-	seq := int64(0)
-	return rows(r, "evictions of session "+session, `
-SELECT e.episode_id, x.from_tier, x.to_tier, w.window_id, x.reason, x.tokens, w.at
+	return func(yield func(EvictionRow, error) bool) {
+		seq := int64(0)
+		windows := sealedWindows(rows(r, "evictions of session "+session, stepsOf+`
+WHERE w.session_id = (SELECT num FROM session WHERE project_id = ? AND session_id = ?)
+ORDER BY w.num, x.ord`, []any{project, session}, scanStep))
+		for steps, err := range windows {
+			if err != nil {
+				yield(EvictionRow{}, err)
+				return
+			}
+			for _, step := range steps {
+				seq++
+				step.Seq = seq
+				if !yield(step.EvictionRow, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// stepsOf reads the steps, with what the seals of their windows cover.
+const stepsOf = `
+SELECT e.episode_id, x.from_tier, x.to_tier, w.window_id, x.reason, x.tokens, w.at, w.num, w.session_id, x.ord, coalesce(s.steps, 0), coalesce(s.seal, 0)
 FROM eviction_window w
 CROSS JOIN eviction x ON x.window_num = w.num
 JOIN episodic_stream e ON e.seq = x.episode_id
-WHERE w.session_id = (SELECT num FROM session WHERE project_id = ? AND session_id = ?)
-ORDER BY w.num, x.ord`, []any{project, session}, func(s *sqlite3.Stmt) (EvictionRow, error) {
-		seq++
-		row := EvictionRow{
-			Seq:      seq,
+LEFT JOIN eviction_seal s ON s.window_num = w.num`
+
+// step is a row of stepsOf.
+type step struct {
+	EvictionRow
+	window, session, at, ord int64
+	stored                   string // the reason
+	steps, seal              int64  // of the window's seal; 0 where it has none
+}
+
+func scanStep(s *sqlite3.Stmt) (step, error) {
+	row := step{
+		EvictionRow: EvictionRow{
 			Episode:  s.ColumnText(0),
 			From:     evict.Tier(s.ColumnInt(1)),
 			To:       evict.Tier(s.ColumnInt(2)),
 			WindowID: s.ColumnText(3),
 			Tokens:   s.ColumnInt(5),
 			At:       decodeTime(s.ColumnInt64(6)),
+		},
+		stored:  s.ColumnText(4),
+		at:      s.ColumnInt64(6),
+		window:  s.ColumnInt64(7),
+		session: s.ColumnInt64(8),
+		ord:     s.ColumnInt64(9),
+		steps:   s.ColumnInt64(10),
+		seal:    s.ColumnInt64(11),
+	}
+	row.Reason = decodeReason(row.stored, row.From, row.To, row.Tokens)
+	return row, nil
+}
+
+// sealedWindows gives the steps of one window after the other, compared with the seal where there is one. It goes on behind a window whose seal does not fit.
+func sealedWindows(all iter.Seq2[step, error]) iter.Seq2[[]step, error] {
+	return func(yield func([]step, error) bool) {
+		var steps []step
+		flush := func() bool {
+			if len(steps) == 0 {
+				return true
+			}
+			list := steps
+			steps = nil
+			if first := list[0]; first.steps > 0 {
+				w := evictionWindow{num: first.window, session: first.session, windowID: first.WindowID, at: first.at}
+				for _, s := range list {
+					w.add(s.ord, s.Episode, s.From, s.To, s.Tokens, s.stored)
+				}
+				if err := sealed("the steps of window "+first.WindowID, first.seal, w.sealed()); err != nil {
+					return yield(nil, err)
+				}
+			}
+			return yield(list, nil)
 		}
-		row.Reason = decodeReason(s.ColumnText(4), row.From, row.To, row.Tokens)
-		return row, nil
-	})
+		for s, err := range all {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if len(steps) > 0 && steps[0].window != s.window && !flush() {
+				return
+			}
+			steps = append(steps, s)
+		}
+		flush()
+	}
 }
 
 // evictionWindow is where the steps of a transaction go.
 type evictionWindow struct {
 	num, session int64
 	windowID     string
+	at           int64 // as it is stored
 	steps        int
+	fields       []any // what the steps add to the seal
+}
+
+// add takes a step into the seal, its reason as it is stored.
+func (w *evictionWindow) add(ord int64, episode string, from, to evict.Tier, tokens int, reason string) {
+	w.steps++
+	w.fields = append(w.fields, ord, episode, int64(from), int64(to), int64(tokens), reason)
+}
+
+// sealed returns the fields that the window's seal covers.
+func (w *evictionWindow) sealed() []any {
+	return append([]any{w.num, w.session, w.windowID, w.at, int64(w.steps)}, w.fields...)
+}
+
+// sealEvictions seals the steps that went to the present window. No others can join them.
+func (tx *Tx) sealEvictions() error {
+	w := &tx.evictions
+	if w.steps == 0 {
+		return nil
+	}
+	_, err := tx.exec("seal the steps of window "+w.windowID, `
+INSERT INTO eviction_seal (window_num, steps, seal)
+VALUES (?, ?, ?)`, w.num, w.steps, seal(w.sealed()...))
+	*w = evictionWindow{}
+	return err
 }
 
 // SetTier takes an episode one rung down the ladder, or from any rung back to live, and writes the step down. It refuses a skipped rung
@@ -74,11 +171,15 @@ WHERE e.episode_id = ? AND `+ofSession+` AND e.eviction_tier = ?`, to, id, proje
 	if err := tx.useWindow(what, project, session, windowID); err != nil {
 		return err
 	}
-	tx.evictions.steps++
+	stored := encodeReason(reason, from, to, tokens)
+	ord := tx.evictions.steps + 1
 	_, err = tx.exec(what, `
 INSERT INTO eviction (window_num, ord, episode_id, from_tier, to_tier, tokens, reason)
 VALUES (?, ?, (SELECT seq FROM episodic_stream WHERE episode_id = ?), ?, ?, ?, ?)`,
-		tx.evictions.num, tx.evictions.steps, id, int(from), int(to), tokens, encodeReason(reason, from, to, tokens))
+		tx.evictions.num, ord, id, int(from), int(to), tokens, stored)
+	if err == nil {
+		tx.evictions.add(int64(ord), id, from, to, tokens, stored)
+	}
 	return err
 }
 
@@ -89,15 +190,22 @@ func (tx *Tx) useWindow(what, project, session, windowID string) error {
 	if err != nil || tx.evictions.num > 0 && tx.evictions.session == num && tx.evictions.windowID == windowID {
 		return err
 	}
+	if err := tx.sealEvictions(); err != nil {
+		return err
+	}
 	next, err := tx.next(what, `SELECT coalesce(max(num), 0) FROM eviction_window`)
 	if err != nil {
 		return err
 	}
+	at, err := encodeTime(tx.store.cfg.Now())
+	if err != nil {
+		return fail(tx.ctx, err, "%s", what)
+	}
 	_, err = tx.exec(what, `
 INSERT INTO eviction_window (num, session_id, window_id, at)
-VALUES (?, ?, ?, ?)`, next, num, windowID, tx.store.cfg.Now())
+VALUES (?, ?, ?, ?)`, next, num, windowID, at)
 	if err == nil {
-		tx.evictions = evictionWindow{num: next, session: num, windowID: windowID}
+		tx.evictions = evictionWindow{num: next, session: num, windowID: windowID, at: at}
 	}
 	return err
 }

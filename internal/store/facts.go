@@ -44,11 +44,11 @@ WHERE fact_id = ? AND project_id = ?`, []any{id, project}, scanFact)
 func (r *Reader) GoneFact(project, id string) (symbolic.Row, error) {
 	return one(r, "gone fact "+id, `
 SELECT g.fact_id, g.project_id, g.qualified_name, g.kind, g.file_path, v.source, v.value, v.ast_hash, v.episode_id, v.byte_offset, v.line,
-  v.updated, v.updated, v.version
+  v.updated, v.updated, v.version, v.num, v.replaced, v.seal
 FROM code_gone g
 JOIN symbolic_fact_version v ON v.fact_id = g.fact_id
 WHERE g.fact_id = ? AND g.project_id = ?
-ORDER BY v.version DESC`, []any{id, project}, scanFact)
+ORDER BY v.version DESC`, []any{id, project}, scanVersion)
 }
 
 // FactFilter selects facts of one project. A zero field selects everything.
@@ -115,11 +115,39 @@ func successor(prefix string) (string, bool) {
 func (r *Reader) FactVersions(project, id string) ([]symbolic.Row, error) {
 	return all(rows(r, "versions of fact "+id, `
 SELECT f.fact_id, f.project_id, f.qualified_name, f.kind, f.file_path, v.source, v.value, v.ast_hash, v.episode_id, v.byte_offset, v.line,
-  f.first_seen, v.updated, v.version
+  f.first_seen, v.updated, v.version, v.num, v.replaced, v.seal
 FROM symbolic_fact_version v
 JOIN symbolic_fact f ON f.fact_id = v.fact_id
 WHERE v.fact_id = ? AND f.project_id = ?
-ORDER BY v.version`, []any{id, project}, scanFact))
+ORDER BY v.version`, []any{id, project}, scanVersion))
+}
+
+// versionRows reads all older values, for those who compare them with their seals.
+const versionRows = `
+SELECT fact_id, project_id, '', '', '', source, value, ast_hash, episode_id, byte_offset, line, updated, updated, version, num, replaced, seal
+FROM symbolic_fact_version
+ORDER BY num`
+
+// scanVersion reads an older value and compares it with its seal. One that was written before there were seals has 0.
+func scanVersion(s *sqlite3.Stmt) (symbolic.Row, error) {
+	row, err := scanFact(s)
+	recorded := s.ColumnInt64(16)
+	if err != nil || recorded == 0 {
+		return row, err
+	}
+	if recorded != versionSeal(&row, s.ColumnInt64(14), s.ColumnInt64(12), s.ColumnInt64(15)) {
+		return row, unlike(fmt.Sprintf("version %d of fact %s", row.Version, row.FactID))
+	}
+	return row, nil
+}
+
+// versionSeal returns the seal of an older value, never 0. updated and replaced are as they are stored.
+func versionSeal(row *symbolic.Row, num, updated, replaced int64) int64 {
+	sum := seal(num, row.Project, row.FactID, int64(row.Version), row.Source, row.Value, row.ASTHash, row.Episode, int64(row.Offset), int64(row.Line), updated, replaced)
+	if sum == 0 {
+		sum = 1
+	}
+	return sum
 }
 
 // PutFacts writes facts on their natural key. A new key is inserted. A changed value or hash takes the place of the old one, which moves
@@ -223,10 +251,19 @@ func (tx *Tx) archiveFact(what string, old *symbolic.Row, at time.Time) error {
 	if err != nil {
 		return err
 	}
+	updated, err := encodeTime(old.Updated)
+	if err != nil {
+		return fail(tx.ctx, err, "%s", what)
+	}
+	replaced, err := encodeTime(at)
+	if err != nil {
+		return fail(tx.ctx, err, "%s", what)
+	}
 	_, err = tx.exec(what, `
-INSERT INTO symbolic_fact_version (num, project_id, fact_id, version, source, value, ast_hash, episode_id, byte_offset, line, updated, replaced)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		num, old.Project, old.FactID, old.Version, old.Source, blob(old.Value), old.ASTHash, old.Episode, old.Offset, old.Line, old.Updated, at)
+INSERT INTO symbolic_fact_version (num, project_id, fact_id, version, source, value, ast_hash, episode_id, byte_offset, line, updated, replaced, seal)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		num, old.Project, old.FactID, old.Version, old.Source, blob(old.Value), old.ASTHash, old.Episode, old.Offset, old.Line, updated, replaced,
+		versionSeal(old, num, updated, replaced))
 	return err
 }
 

@@ -71,6 +71,8 @@ func everything(r *store.Reader, project, other string) (map[string]any, error) 
 	keep("FactVersions", facts, err)
 	edges, err := r.Edges(project, "", "", "")
 	keep("Edges", edges, err)
+	related, err := r.Related(project, other+"_ep_1")
+	keep("Related", related, err)
 	degrees, err := r.InDegree(project, []string{other + "_ep_1", other + "_ep_2"})
 	keep("InDegree", degrees, err)
 	marks, err := r.Marks(project, []string{other + "_ep_1", other + "_ep_2"})
@@ -244,7 +246,7 @@ func TestEveryMethodIsAsked(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{"Projects": true, "VectorTop": true} // of every project on purpose
 	for _, name := range []string{"Episode", "SessionEpisodes", "Episodes", "LastSeq", "Sessions", "Pins", "Notes", "RenderState", "Decisions", "Receipt",
-		"LastReceipt", "ReceiptBefore", "Receipts", "Evictions", "Checkpoints", "Fact", "Facts", "FactVersions", "Edges", "InDegree", "Marks", "SearchEpisodes", "SearchFacts",
+		"LastReceipt", "ReceiptBefore", "Receipts", "Evictions", "Checkpoints", "Fact", "Facts", "FactVersions", "Edges", "Related", "InDegree", "Marks", "SearchEpisodes", "SearchFacts",
 		"Fold", "Folds", "Snapshots", "SnapshotPrompt", "Counts", "Entry", "Entries", "Freshness", "SearchEntries",
 		"File", "Files", "FileIndex", "GoneFact", "Index", "SymbolKeys", "SymbolsByKey",
 		"VectorModel", "VectorBatch", "VectorsWaiting", "Vectors", "SearchVectors"} {

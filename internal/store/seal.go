@@ -37,9 +37,14 @@ func seal(fields ...any) int64 {
 // sealed compares a row with its seal. what names the row.
 func sealed(what string, recorded int64, fields []any) error {
 	if recorded != seal(fields...) {
-		return &failure{what, fmt.Errorf("a recorded column is not what was written: %w", ErrCorrupt)}
+		return unlike(what)
 	}
 	return nil
+}
+
+// unlike is the error of a row that is not like its seal.
+func unlike(what string) error {
+	return &failure{what, fmt.Errorf("a recorded column is not what was written: %w", ErrCorrupt)}
 }
 
 // episodeSeal returns the fields that an episode's seal covers: all that is recorded but the content, which has its own digest.

@@ -21,20 +21,23 @@ type Report struct {
 
 // triggers are the names without which the schema would not keep its promises.
 var triggers = [...]string{
-	"anchor_set_no_delete", "anchor_set_no_replace", "anchor_set_no_update",
-	"episodic_stream_no_delete", "episodic_stream_no_renumber", "episodic_stream_no_replace", "episodic_stream_no_update", "episodic_stream_one_rung",
-	"eviction_no_delete", "eviction_no_replace", "eviction_no_update",
+	"anchor_set_count", "anchor_set_no_delete", "anchor_set_no_replace", "anchor_set_no_update",
+	"episodic_stream_count", "episodic_stream_no_delete", "episodic_stream_no_renumber", "episodic_stream_no_replace", "episodic_stream_no_update", "episodic_stream_one_rung",
+	"eviction_count", "eviction_no_delete", "eviction_no_replace", "eviction_no_update",
+	"eviction_seal_no_delete", "eviction_seal_no_replace", "eviction_seal_no_update",
 	"eviction_window_no_delete", "eviction_window_no_replace", "eviction_window_no_update",
-	"semantic_atlas_no_delete", "semantic_atlas_no_orphan", "semantic_atlas_no_replace", "semantic_atlas_no_update",
-	"symbolic_fact_no_delete", "symbolic_fact_version_no_delete", "symbolic_fact_version_no_replace", "symbolic_fact_version_no_update",
+	"folds_count", "note_count", "receipt_count", "render_decision_count", "render_decision_uncount", "snapshot_count",
+	"semantic_atlas_count", "semantic_atlas_no_delete", "semantic_atlas_no_orphan", "semantic_atlas_no_replace", "semantic_atlas_no_update",
+	"symbolic_fact_no_delete", "symbolic_fact_version_count", "symbolic_fact_version_no_delete", "symbolic_fact_version_no_replace", "symbolic_fact_version_no_update",
 }
 
 // maxProblems bounds the report of a badly damaged file.
 const maxProblems = 100
 
 // Verify checks the whole store: SQLite's own integrity and foreign keys, the mark and the triggers, that every episode's content has
-// its digest, that what episodes, pins, notes, entries, renderings, receipts and folds record has its seal, that tiers agree with the steps that
-// were written, that what a row names is there, and that the full-text index is coherent. Damage is in the report; an error says that it could not be checked.
+// its digest, that what episodes, older values of facts, pins, notes, entries, renderings, receipts, folds and steps record has its seal, that as many rows are there as
+// were written, that tiers agree with the steps that were written, that what a row names is there, and that the full-text index is coherent. Damage is in the
+// report; an error says that it could not be checked.
 func (s *Store) Verify(ctx context.Context) (Report, error) {
 	if err := s.enter(); err != nil {
 		return Report{}, fail(ctx, err, "verify")
@@ -72,7 +75,7 @@ type verifier struct {
 }
 
 func (v *verifier) run() error {
-	for _, check := range [...]func() error{v.pages, v.schema, v.records, v.relations, v.totals, v.vectors, v.count} {
+	for _, check := range [...]func() error{v.pages, v.schema, v.records, v.evictions, v.rows, v.relations, v.totals, v.vectors, v.count} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -142,10 +145,51 @@ func (v *verifier) records() error {
 		checkRows(v, `SELECT `+entryColumns+` FROM semantic_atlas ORDER BY num`, scanEntry),
 		checkRows(v, `SELECT `+stateColumns+` FROM render_state ORDER BY project_id, session_id`, scanState),
 		checkRows(v, `SELECT `+decisionColumns+` FROM render_decision ORDER BY project_id, session_id, ord`, scanDecision),
+		checkRows(v, versionRows, scanVersion),
 		checkRows(v, `SELECT `+receiptColumns+` FROM receipt ORDER BY session_id, turn, window_id`, scanReceipt),
 		checkRows(v, `SELECT `+foldColumns+` FROM folds ORDER BY num`, scanFold),
 		checkRows(v, `SELECT `+snapshotColumns+` FROM snapshot ORDER BY project_id, session_id, ord, file`, scanSnapshot),
 	)
+}
+
+// evictions compares the steps with the seals of their windows.
+func (v *verifier) evictions() error {
+	for _, err := range sealedWindows(rows(v.reader, "steps", stepsOf+"\nORDER BY w.num, x.ord", nil, scanStep)) {
+		switch {
+		case errors.Is(err, ErrCorrupt):
+			v.report.add("%s", strings.TrimPrefix(err.Error(), "store: "))
+		case err != nil:
+			return err
+		}
+	}
+	return v.list("window %s has %s steps, %s were sealed", `
+SELECT s.window_num, (SELECT count(*) FROM eviction x WHERE x.window_num = s.window_num) AS there, s.steps
+FROM eviction_seal s
+WHERE there <> s.steps
+ORDER BY s.window_num`)
+}
+
+// counted are the tables whose rows are counted as they are written.
+var counted = [...]string{"anchor_set", "episodic_stream", "eviction", "folds", "note", "receipt", "render_decision", "semantic_atlas", "snapshot", "symbolic_fact_version"}
+
+// rows compares what is there with what was counted: a row that is gone leaves nothing else behind, least of all the last one.
+func (v *verifier) rows() error {
+	for _, table := range counted {
+		there, _, err := v.reader.conn.number(`SELECT count(*) FROM ` + table)
+		if err != nil {
+			return err
+		}
+		written, found, err := v.reader.conn.number(`SELECT value FROM meta WHERE name = ?`, "rows of "+table)
+		switch {
+		case err != nil:
+			return err
+		case !found:
+			v.report.add("the rows of %s are not counted", table)
+		case there != written:
+			v.report.add("%s has %d rows, %d were written", table, there, written)
+		}
+	}
+	return nil
 }
 
 // checkRows adds a problem for every row that its scan refuses.
