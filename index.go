@@ -83,8 +83,9 @@ const (
 )
 
 // Index reads the source code of the project into the ledger: a fact for each symbol, and the calls and imports for what follows them. Only files that have changed
-// are read again; symbols and files that are gone leave the index, and interpretations of them are stale from then on. The patterns of the tree's .gitignore files are
-// honoured and symbolic links are not followed.
+// are read again; symbols and files that are gone leave the index, and interpretations of them are stale from then on. The patterns of the tree's .gitignore files and of
+// .git/info/exclude are honoured and symbolic links are not followed. Patterns that git keeps outside of the folder (core.excludesFile, and the repository of a linked
+// worktree) are out of reach: Exclude is for them.
 //
 // It may be cancelled: what was written is whole, and the next call does the rest. The report then says how far it came. Turns may be recorded meanwhile.
 //
@@ -223,10 +224,11 @@ func (ix *indexer) take(ctx context.Context, ent cortex.Entry, l looked) error {
 	problem := l.index.File.Problem
 	switch {
 	case l.content.Gone:
-		return nil // the sweep removes it
+		ix.report.Files-- // the sweep removes it
+		return nil
 	case l.content.Skip == cortex.Unreadable:
 		problem = oneLine(fmt.Sprintf("%s: %v", cortex.Unreadable, l.content.Err))
-		ix.markKept(ent.Path)
+		ix.markKept(ent)
 	case ent.Skip != "":
 		problem = string(ent.Skip) // the sweep removes what the index had of it
 	case l.same:
@@ -263,9 +265,13 @@ func (ix *indexer) take(ctx context.Context, ent cortex.Entry, l looked) error {
 }
 
 // markKept keeps what the index has of a place that cannot be read, and of all below it: it is not known to be gone.
-func (ix *indexer) markKept(p string) {
+func (ix *indexer) markKept(ent cortex.Entry) {
+	delete(ix.rest, ent.Path)
+	if !ent.Folder {
+		return
+	}
 	for name := range ix.rest {
-		if name == p || strings.HasPrefix(name, p+"/") {
+		if strings.HasPrefix(name, ent.Path+"/") {
 			delete(ix.rest, name)
 		}
 	}

@@ -181,10 +181,16 @@ func (l *lookup) close(ctx context.Context) {
 			changed = append(changed, p)
 		}
 	}
-	if len(changed) == 0 {
-		return
+	for batch := range slices.Chunk(changed, batchFiles) { // a turn that is committed meanwhile waits for one of them
+		if err := l.write(ctx, batch); err != nil {
+			l.e.log.WarnContext(ctx, "the index could not be brought up to date", "error", err)
+			return
+		}
 	}
-	err := l.e.st.Write(ctx, func(tx *store.Tx) error {
+}
+
+func (l *lookup) write(ctx context.Context, changed []string) error {
+	return l.e.st.Write(ctx, func(tx *store.Tx) error {
 		for _, p := range changed {
 			f := l.files[p]
 			var err error
@@ -199,9 +205,6 @@ func (l *lookup) close(ctx context.Context) {
 		}
 		return nil
 	})
-	if err != nil {
-		l.e.log.WarnContext(ctx, "the index could not be brought up to date", "error", err)
-	}
 }
 
 // symbol finds the one symbol of the name.

@@ -25,6 +25,8 @@ type Entry struct {
 	// Size is in bytes; Modified is the time that the file system gives, the zero time for none.
 	Size     int64
 	Modified time.Time
+	// Folder says that it is a folder, which could not be read.
+	Folder bool
 	// Skip is why the file is not read, "" where it is.
 	Skip Reason
 	// Err is why it could not be looked at, for [Unreadable].
@@ -43,6 +45,7 @@ const (
 	Link        Reason = "symbolic link"
 	Irregular   Reason = "no regular file"
 	BadName     Reason = "name is no valid UTF-8"
+	NoName      Reason = "no name of a file"
 	OwnWords    Reason = "holds text that was rendered here"
 	Unparsable  Reason = "does not parse"
 	Unreadable  Reason = "cannot be read"
@@ -56,11 +59,17 @@ type Tree struct {
 	Ignored int
 }
 
+// maxPath is the length of the longest path that a walk looks at, in bytes. Systems allow no longer ones; a file system of somebody's making may go down for ever.
+const maxPath = 4096
+
+var errLongPath = errors.New("the path is longer than 4096 bytes")
+
 // repositories are folders of version control systems, which hold no source.
 var repositories = [...]string{".git", ".hg", ".svn"}
 
-// Walk lists the files of a tree, but for those that a .gitignore of the tree or the patterns of exclude leave out. The patterns of exclude are written like those of
-// a .gitignore in the root and decide before them. Symbolic links are listed and not followed.
+// Walk lists the files of a tree, but for those that a .gitignore of the tree, the .git/info/exclude of a repository in it or the patterns of exclude leave out. The
+// patterns of exclude are written like those of a .gitignore in the root and decide before them. Symbolic links are listed and not followed. Patterns that git takes
+// from elsewhere, such as those of core.excludesFile and of a linked worktree's repository, lie outside of the tree: exclude is for them.
 //
 // The error is that of the context, or of the root where it cannot be read; other places that cannot be read are entries.
 func Walk(ctx context.Context, fsys fs.FS, exclude []string) (Tree, error) {
@@ -68,7 +77,9 @@ func Walk(ctx context.Context, fsys fs.FS, exclude []string) (Tree, error) {
 	if err := w.dir(".", nil); err != nil {
 		return Tree{}, err
 	}
-	slices.SortFunc(w.tree.Entries, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(w.tree.Entries, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
+	// A file system may list a name twice.
+	w.tree.Entries = slices.CompactFunc(w.tree.Entries, func(a, b Entry) bool { return a.Path == b.Path && a.Skip == b.Skip && a.Skip != BadName })
 	return w.tree, nil
 }
 
@@ -90,20 +101,29 @@ func (w *walker) dir(dir string, rules []ignoring) error {
 			return err
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			w.tree.Entries = append(w.tree.Entries, Entry{Path: dir, Skip: Unreadable, Err: err})
+			w.tree.Entries = append(w.tree.Entries, Entry{Path: dir, Folder: true, Skip: Unreadable, Err: err})
 		}
-		return nil
+		return nil // what it has listed before the error goes with it: the patterns may be in what is missing
 	}
-	if slices.ContainsFunc(list, func(d fs.DirEntry) bool { return d.Name() == ".gitignore" && d.Type().IsRegular() }) {
-		if text, err := readSome(w.fsys, path.Join(dir, ".gitignore"), maxIgnoreBytes); err == nil {
-			rules = append(slices.Clip(rules), parseIgnore(strings.TrimPrefix(dir, "."), text))
-		}
-	}
+	rules, failed := w.patterns(dir, list, rules)
 	for _, d := range list {
-		if slices.Contains(repositories[:], d.Name()) {
+		name := d.Name()
+		if slices.Contains(repositories[:], name) {
 			continue
 		}
-		p := path.Join(dir, d.Name())
+		if name == "" || name == "." || name == ".." || strings.Contains(name, "/") { // a file system that leads back to itself
+			w.tree.Entries = append(w.tree.Entries, Entry{Path: dir + "/" + strings.ToValidUTF8(name, "\ufffd"), Skip: NoName})
+			continue
+		}
+		p := path.Join(dir, name)
+		if name == ".gitignore" && failed != nil {
+			w.tree.Entries = append(w.tree.Entries, Entry{Path: p, Skip: Unreadable, Err: failed})
+			continue
+		}
+		if len(p) > maxPath {
+			w.tree.Entries = append(w.tree.Entries, Entry{Path: strings.ToValidUTF8(p, "\ufffd"), Folder: d.IsDir(), Skip: Unreadable, Err: errLongPath})
+			continue
+		}
 		if w.ignored(p, d.IsDir(), rules) {
 			w.tree.Ignored++
 			continue
@@ -117,6 +137,34 @@ func (w *walker) dir(dir string, rules []ignoring) error {
 		w.file(p, d)
 	}
 	return nil
+}
+
+// patterns adds the patterns of a folder to those of the folders above: first those of the repository that it is the root of, then those of its .gitignore. failed is
+// why the latter cannot be read.
+func (w *walker) patterns(dir string, list []fs.DirEntry, rules []ignoring) (all []ignoring, failed error) {
+	at := strings.TrimPrefix(dir, ".")
+	rules = slices.Clip(rules)
+	for _, d := range list {
+		if d.Name() == ".git" && d.IsDir() {
+			if text, err := readSome(w.fsys, path.Join(dir, ".git/info/exclude"), maxIgnoreBytes); err == nil { // most have none
+				rules = append(rules, parseIgnore(at, text))
+			}
+		}
+	}
+	for _, d := range list {
+		if d.Name() != ".gitignore" || !d.Type().IsRegular() {
+			continue
+		}
+		text, err := readSome(w.fsys, path.Join(dir, ".gitignore"), maxIgnoreBytes)
+		if err != nil {
+			if !errors.Is(err, fs.ErrNotExist) {
+				failed = err
+			}
+			continue
+		}
+		rules = append(rules, parseIgnore(at, text))
+	}
+	return rules, failed
 }
 
 // ignored asks the patterns: those of the caller first, then those of the nearest folder.

@@ -107,3 +107,101 @@ func TestSameIsSureOrSilent(t *testing.T) {
 		}
 	}
 }
+
+// TestInfoExclude has the patterns of a repository below those of its .gitignore files, and those of a repository within it.
+func TestInfoExclude(t *testing.T) {
+	t.Parallel()
+	m := files("a.go", "b.go", "c.go", "d/a.go", "d/b.go", "d/e/b.go", "sub/x.go", "sub/a.go", "link/a.go", "link/c.go")
+	for name, text := range map[string]string{
+		".git/info/exclude": "/a.go\n# no\nb.go\n", ".gitignore": "!/b.go\n", "d/.gitignore": "!b.go\n", "sub/.git/info/exclude": "x.go\n", "link/.git": "gitdir: /elsewhere\n",
+	} {
+		m[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	want := []string{"b.go", "c.go", "d/a.go", "d/b.go", "d/e/b.go", "link/a.go", "link/c.go", "sub/a.go"}
+	if diff := cmp.Diff(want, met(t, m)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+// loopFS has a folder that lists itself and what is above it, and a name twice.
+type loopFS struct{ fstest.MapFS }
+
+func (l loopFS) ReadDir(name string) ([]fs.DirEntry, error) {
+	list, err := l.MapFS.ReadDir(name)
+	if name == "d" {
+		up, err := l.MapFS.ReadDir(".")
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range []string{".", "..", "d/x", ""} {
+			list = append(list, renamed{up[0], n})
+		}
+		list = append(list, list[0])
+	}
+	return list, err
+}
+
+type renamed struct {
+	fs.DirEntry
+	name string
+}
+
+func (r renamed) Name() string { return r.name }
+
+// deepFS has a folder in every folder.
+type deepFS struct{ fstest.MapFS }
+
+func (d deepFS) ReadDir(string) ([]fs.DirEntry, error) { return d.MapFS.ReadDir(".") }
+
+// TestWalkOfFileSystemsThatLie ends, and lists all that it was told of.
+func TestWalkOfFileSystemsThatLie(t *testing.T) {
+	t.Parallel()
+	list := func(fsys fs.FS) map[string]cortex.Reason {
+		t.Helper()
+		tree, err := cortex.Walk(t.Context(), fsys, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := map[string]cortex.Reason{}
+		for _, e := range tree.Entries {
+			if _, twice := out[e.Path]; twice {
+				t.Errorf("%q is listed twice", e.Path)
+			}
+			out[e.Path] = e.Skip
+		}
+		return out
+	}
+	got := list(loopFS{files("d/a.go")})
+	want := map[string]cortex.Reason{"d/a.go": "", "d/.": cortex.NoName, "d/..": cortex.NoName, "d/d/x": cortex.NoName, "d/": cortex.NoName}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("a folder in itself (-want +got):\n%s", diff)
+	}
+	n := 0
+	for p, skip := range list(deepFS{files("folder/a.go")}) {
+		if n++; (skip == cortex.Unreadable) != (len(p) > 4096) {
+			t.Errorf("%.20q of %d bytes: %q", p, len(p), skip)
+		}
+	}
+	if n != 1 {
+		t.Errorf("a tree without end has %d entries, want the place where the walk turned back", n)
+	}
+	ignore := files("a.go", "b.go")
+	ignore[".gitignore"] = &fstest.MapFile{Data: []byte("a.go")}
+	got = list(unopened{ignore, ".gitignore"})
+	if diff := cmp.Diff(map[string]cortex.Reason{".gitignore": cortex.Unreadable, "a.go": "", "b.go": ""}, got); diff != "" {
+		t.Errorf("a .gitignore that cannot be read (-want +got):\n%s", diff)
+	}
+}
+
+// unopened refuses to open one file.
+type unopened struct {
+	fstest.MapFS
+	name string
+}
+
+func (u unopened) Open(name string) (fs.File, error) {
+	if name == u.name {
+		return nil, fs.ErrPermission
+	}
+	return u.MapFS.Open(name)
+}
