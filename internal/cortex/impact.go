@@ -416,7 +416,7 @@ func (r *Resolver) importers(symbol int) []int {
 		if len(out) > 0 && out[len(out)-1] == m.File || m.Name != "" && m.Name != "*" && m.Name != short && g.lang(m.File) != codesym.Python {
 			continue
 		}
-		if !r.provides(m.File, m, symbol) {
+		if !r.provides(m, symbol) {
 			continue
 		}
 		if r.Text != nil {
@@ -433,7 +433,7 @@ func (r *Resolver) importers(symbol int) []int {
 func (g *Graph) ImportOf(file, symbol int) int {
 	r := NewResolver(g)
 	for i := range r.imports(file) {
-		if m := &r.imports(file)[i]; m.Symbol >= 0 && r.provides(file, m, symbol) {
+		if m := &r.imports(file)[i]; m.Symbol >= 0 && r.provides(m, symbol) {
 			return m.Symbol
 		}
 	}

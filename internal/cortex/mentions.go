@@ -53,7 +53,7 @@ func (r *Resolver) mentions(symbol int, yield func(Dependent)) {
 		}
 		if g.lang(file) == codesym.Go {
 			r.goMentions(symbol, file, yield)
-		} else if s.Kind != codesym.Method {
+		} else {
 			r.wordMentions(symbol, file, text, yield)
 		}
 	}
@@ -77,7 +77,7 @@ func (r *Resolver) namers(symbol int) []int {
 	}
 	out := []int{home}
 	for _, i := range r.importsOf(symbol) {
-		if m := &g.src.Imports[i]; out[len(out)-1] != m.File && r.provides(m.File, m, symbol) {
+		if m := &g.src.Imports[i]; out[len(out)-1] != m.File && r.provides(m, symbol) {
 			out = append(out, m.File)
 		}
 	}
@@ -94,8 +94,44 @@ func (r *Resolver) wordMentions(symbol, file int, text string, yield func(Depend
 		if file == s.File && at >= s.Start && at < s.End || strings.HasPrefix(text[end:], "(") || inComment(text, at) {
 			continue
 		}
-		r.mention(symbol, file, at, r.line(file, at), SameWord, yield)
+		tier := SameWord
+		if s.Kind == codesym.Method {
+			if tier = r.memberAt(symbol, file, text, at); tier == 0 {
+				continue
+			}
+		}
+		r.mention(symbol, file, at, r.line(file, at), tier, yield)
 	}
+}
+
+// memberAt says how sure it is that a name in a text means a method, by what stands before its dot; 0 where it is not.
+func (r *Resolver) memberAt(symbol, file int, text string, at int) Tier {
+	g := r.g
+	end := at
+	switch {
+	case strings.HasSuffix(text[:at], "."):
+		end--
+	case strings.HasSuffix(text[:at], "::"), strings.HasSuffix(text[:at], "->"):
+		end -= 2
+	default:
+		return 0
+	}
+	start := end
+	for start > 0 && (identRune(rune(text[start-1])) || text[start-1] == '.') {
+		start--
+	}
+	if start == end {
+		return 0
+	}
+	ref := Ref{From: g.SymbolAt(file, at, ""), File: file, Callee: g.src.Symbols[symbol].Short, Receiver: text[start:end], Offset: at}
+	p := place{ref: &ref, lang: g.lang(file), callee: ref.Callee, owner: r.ownerOf(ref.From)}
+	p.cands = r.sakes(callables, p.callee, p.lang)
+	for _, e := range r.resolveMember(&p) {
+		if e.Tier < SameWord && g.key(e.To) == g.key(symbol) {
+			return e.Tier
+		}
+	}
+	return 0
 }
 
 // inComment reports whether the line of an offset is a comment up to there.
@@ -119,7 +155,7 @@ func (r *Resolver) mention(symbol, file, offset, line int, tier Tier, yield func
 // inImport reports whether an offset lies in an import declaration.
 func (r *Resolver) inImport(file, offset int) bool {
 	for _, m := range r.imports(file) {
-		if m.Symbol < 0 {
+		if m.Symbol < 0 || r.g.src.Symbols[m.Symbol].Kind != codesym.ImportOf { // what an export hands on breaks with it
 			continue
 		}
 		if s := &r.g.src.Symbols[m.Symbol]; offset >= s.Start && offset < s.End {

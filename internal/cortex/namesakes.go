@@ -152,8 +152,8 @@ func lastTwo(p string) string {
 	return p
 }
 
-// importHints are the places that [Resolver.provides] may find an import's file in.
-func (r *Resolver) importHints(file int, m *Import) []hint {
+// ownHints are the places that [Resolver.declares] may find an import's file in.
+func (r *Resolver) ownHints(file int, m *Import) []hint {
 	var out []hint
 	add := func(s string) { out = append(out, hint{kind: inModule, s: s}) }
 	from := r.g.src.Files[file].Path
@@ -221,7 +221,7 @@ func (r *Resolver) importsOf(symbol int) []int32 {
 		r.importing = map[hint][]int32{}
 		for i := range g.src.Imports {
 			m := &g.src.Imports[i]
-			for _, h := range r.importHints(m.File, m) {
+			for _, h := range r.importHints(m) {
 				r.importing[h] = append(r.importing[h], int32(i))
 			}
 		}

@@ -7,8 +7,9 @@ import (
 	"sakur4/internal/codesym"
 )
 
-// provides reports whether the module that an import of a file names is the one that a symbol is declared in.
-func (r *Resolver) provides(file int, m *Import, symbol int) bool {
+// declares reports whether the module that an import names is the one that a symbol is declared in.
+func (r *Resolver) declares(m *Import, symbol int) bool {
+	file := m.File
 	to := r.g.src.Symbols[symbol].File
 	if r.names(file, m.Path, to) {
 		return true

@@ -241,7 +241,7 @@ func (r *Resolver) visible(file, symbol int) bool {
 	}
 	imports := r.imports(file)
 	for i := range imports {
-		if r.provides(file, &imports[i], symbol) {
+		if r.provides(&imports[i], symbol) {
 			return true
 		}
 	}

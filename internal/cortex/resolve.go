@@ -45,13 +45,16 @@ type Resolver struct {
 	sets      map[int]map[string]int     // methods of Go types by name
 	gofer     *goInfer
 	named     map[sakeKey]*namesakes
-	typesOf   map[nameIn][]int   // types that a file may mean by a name
-	importing map[hint][]int32   // imports by what they name; nil before it is asked for
-	reached   map[string]*reach  // what calls of a name reach
-	ifaces    map[string][]int32 // methods of Go interfaces by name
-	written   map[int]string     // types in the signatures of Go methods
-	lines     map[int][]int      // offsets of the lines of a file
-	looks     int                // how many declarations were looked at, for tests
+	typesOf   map[nameIn][]int       // types that a file may mean by a name
+	receivers map[receiverKey]string // types that receivers were declared with
+	handedOn  map[*Import][]*Import  // what modules hand on
+	modules   map[string][]int       // files by what imports may call them; nil before it is asked for
+	importing map[hint][]int32       // imports by what they name; nil before it is asked for
+	reached   map[string]*reach      // what calls of a name reach
+	ifaces    map[string][]int32     // methods of Go interfaces by name
+	written   map[int]string         // types in the signatures of Go methods
+	lines     map[int][]int          // offsets of the lines of a file
+	looks     int                    // how many declarations were looked at, for tests
 	// declared and typeObjects are the symbols of what the type checker found.
 	declared    map[spot]int
 	spotsOf     map[int32][]spot // names by the key of what they mean
@@ -67,7 +70,7 @@ type nameIn struct {
 // NewResolver returns a resolver over a graph.
 func NewResolver(g *Graph) *Resolver {
 	return &Resolver{g: g, known: map[int][]Edge{}, near: map[nameIn]int{}, aliases: map[int]map[string]*Import{}, sets: map[int]map[string]int{},
-		named: map[sakeKey]*namesakes{}, typesOf: map[nameIn][]int{}, reached: map[string]*reach{}, ifaces: map[string][]int32{}, written: map[int]string{}, lines: map[int][]int{}}
+		named: map[sakeKey]*namesakes{}, typesOf: map[nameIn][]int{}, reached: map[string]*reach{}, handedOn: map[*Import][]*Import{}, receivers: map[receiverKey]string{}, ifaces: map[string][]int32{}, written: map[int]string{}, lines: map[int][]int{}}
 }
 
 // Resolve returns the declarations that the ref at that index reaches, the surest first; none where it leaves the project or nobody knows.
@@ -267,14 +270,14 @@ func (r *Resolver) resolveBare(p *place, binding *Import) []Edge {
 		return out
 	}
 	if binding != nil {
-		return r.pick(p, ImportedName, func(c int) bool { return free(c) && r.provides(p.ref.File, binding, c) }, r.importHints(p.ref.File, binding)...)
+		return r.pick(p, ImportedName, func(c int) bool { return free(c) && r.provides(binding, c) }, r.importHints(binding)...)
 	}
 	for i := range r.imports(p.ref.File) {
 		im := &r.imports(p.ref.File)[i]
 		if !wildcard(p.lang, im) {
 			continue
 		}
-		if out := r.pick(p, ImportedName, func(c int) bool { return free(c) && r.provides(p.ref.File, im, c) }, r.importHints(p.ref.File, im)...); out != nil {
+		if out := r.pick(p, ImportedName, func(c int) bool { return free(c) && r.provides(im, c) }, r.importHints(im)...); out != nil {
 			return out
 		}
 	}
@@ -337,8 +340,8 @@ func (r *Resolver) resolveMember(p *place) []Edge {
 	// A module that is imported.
 	if m := r.module(p.ref.File, recv); m != nil {
 		if m.Name == "" || m.Name == "*" || p.lang != codesym.Java {
-			if out := r.pick(p, ImportedName, func(c int) bool { return r.free(c, p.lang) && r.provides(p.ref.File, m, c) },
-				r.importHints(p.ref.File, m)...); out != nil {
+			if out := r.pick(p, ImportedName, func(c int) bool { return r.free(c, p.lang) && r.provides(m, c) },
+				r.importHints(m)...); out != nil {
 				return out
 			}
 		}
@@ -361,6 +364,9 @@ func (r *Resolver) resolveMember(p *place) []Edge {
 	// A parameter whose type the signature says.
 	if typ := paramType(p.lang, r.signature(p.ref.From), recv); typ != "" {
 		return r.ofType(p, lastName(typ)) // of another project where nothing is found
+	}
+	if typ := r.receiverType(p); typ != "" {
+		return r.ofType(p, typ)
 	}
 	return r.leftOver(p, func(c int) bool { return g.src.Symbols[c].Kind == codesym.Method })
 }
@@ -400,7 +406,7 @@ func (r *Resolver) typesNamed(file int, name string) []int {
 	if len(list) > maxNamesakes { // those that it can see
 		places := []hint{{kind: inFile, n: file}, {kind: inFolder, s: r.g.dirOf(file)}, {kind: inPackage, s: r.g.src.Files[file].Package}}
 		for i := range imports {
-			places = append(places, r.importHints(file, &imports[i])...)
+			places = append(places, r.importHints(&imports[i])...)
 		}
 		list = r.within(all, file, places...)
 	}

@@ -244,7 +244,7 @@ src/main.rs:4 step → src/main.rs:S::step, same scope 0.95
 src/main.rs:5 help → src/util.rs:help, imported name 0.90
 src/main.rs:5 help → src/util.rs:help, imported name 0.90
 src/main.rs:5 new → src/main.rs:S::new, receiver type 0.90
-src/main.rs:5 go → src/main.rs:S::go, unique in the project 0.50
+src/main.rs:5 go → src/main.rs:S::go, receiver type 0.90
 src/main.rs:5 run → src/main.rs:run, same file 0.90
 src/main.rs:6 go → src/main.rs:S::go, receiver type 0.90
 `},
