@@ -143,7 +143,7 @@ func inComment(text string, at int) bool {
 
 func (r *Resolver) mention(symbol, file, offset, line int, tier Tier, yield func(Dependent)) {
 	g := r.g
-	from := g.SymbolAt(file, offset, "")
+	from := g.SymbolAt(file, offset, g.src.Symbols[symbol].Short) // of several names that one line hands on
 	if from >= 0 && g.key(from) == g.key(symbol) || r.inImport(file, offset) {
 		return
 	}
