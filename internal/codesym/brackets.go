@@ -125,9 +125,17 @@ func (b *builder) matchByIndent(starts func(i int) bool) {
 			fresh = fresh || t.c == '}'
 		case ';':
 			fresh = true
+		case ':':
+			fresh = fresh || b.labelEnds(i)
 		}
 	}
 	drop(0, len(b.toks))
+}
+
+// labelEnds reports whether the colon at i ends a label of one or two words that has its line for itself: what follows it is a statement of its own.
+func (b *builder) labelEnds(i int) bool {
+	return i > 0 && i+1 < len(b.toks) && b.toks[i].end == b.toks[i].start+1 && b.toks[i+1].first && b.toks[i-1].kind == tokenIdent &&
+		(b.toks[i-1].first || i > 1 && b.toks[i-2].first && b.toks[i-2].kind == tokenIdent)
 }
 
 // indentOf returns the width of the space before offset i in its line, with tabs to the next multiple of 8.

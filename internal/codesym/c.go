@@ -55,7 +55,7 @@ func (f *cFile) parse() {
 		case "case", "default", "else", "catch", "public", "private", "protected", "signals", "slots":
 			return false
 		}
-		return !f.is(i+1, ':')
+		return f.text(i+1) != ":"
 	})
 	f.scopes = append(f.scopes, cScope{kind: cTop, end: len(f.toks)})
 	for i := 0; i < len(f.toks); {
@@ -273,6 +273,8 @@ func (f *cFile) namespace(first, i int) int {
 		}
 		f.declare(d, first, name, f.after(n)-1, n-1)
 		return f.enter(cTop, n, "")
+	case n == i+1 && n < len(f.toks) && f.toks[n].first: // without a name and a brace
+		return n
 	case f.name(name) && n < len(f.toks) && !f.is(n, '=') && !f.is(n, ';'): // the brace is missing
 		f.declare(decl{kind: Module, partial: true}, first, name, n-1, n-1)
 		return n
@@ -400,7 +402,7 @@ func (f *cFile) typeBody(kind Kind, first, name, open int, bases []string) int {
 		f.declare(decl{kind: kind, bases: bases}, first, name, f.after(open)-1, open-1)
 	}
 	if kind == Enum {
-		f.enumerators(open)
+		f.enumerators(open, f.endOf(open))
 		return f.after(open)
 	}
 	class := ""
@@ -410,8 +412,8 @@ func (f *cFile) typeBody(kind Kind, first, name, open int, bases []string) int {
 	return f.enter(cClass, open, class)
 }
 
-func (f *cFile) enumerators(open int) {
-	end := f.endOf(open)
+// enumerators adds the names between the tokens open and end.
+func (f *cFile) enumerators(open, end int) {
 	for i := open + 1; i < end; i++ {
 		name := i
 		for i < end && !f.is(i, ',') {

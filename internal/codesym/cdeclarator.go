@@ -173,6 +173,14 @@ func (f *cFile) specifier(h *cHead, first, i int) (next int, done bool) {
 		}
 		kind, name, open, bases := f.typeAt(i)
 		if open < 0 {
+			if end := f.unopenedEnum(i); kind == Enum && end > 0 {
+				if name = i + 1; f.word(name, "class") || f.word(name, "struct") {
+					name++
+				}
+				f.declare(decl{kind: kind, partial: true}, f.head(first, i), name, end, name)
+				f.enumerators(name, end)
+				return end + 1, true
+			}
 			if label, end := f.unopened(i, name); label > 0 {
 				f.declare(decl{kind: kind, partial: true}, first, name, end, label-1)
 				f.scopes = append(f.scopes, cScope{cClass, end, f.text(name)})
@@ -205,8 +213,12 @@ func (f *cFile) specifier(h *cHead, first, i int) (next int, done bool) {
 		if f.is(end, '(') && f.is(end+1, ')') {
 			end += 2
 		} else {
-			for end < len(f.toks) && !f.is(end, '(') && !f.is(end, ';') && end < i+20 {
-				end++
+			for n := 0; end < len(f.toks) && !f.is(end, '(') && !f.is(end, ';') && n < 20; n++ {
+				if f.is(end, '<') && end > i+1 { // of a type
+					end = f.skipAngles(end)
+				} else {
+					end++
+				}
 			}
 		}
 		if f.is(end, '(') {
@@ -238,6 +250,30 @@ func (f *cFile) specifier(h *cHead, first, i int) (next int, done bool) {
 		h.name = i
 	}
 	return i + 1, false
+}
+
+// unopenedEnum returns the brace that closes the enum at i whose opening brace is missing, 0 where none is: names follow its name on lines of their own.
+func (f *cFile) unopenedEnum(i int) int {
+	if f.word(i+1, "class") || f.word(i+1, "struct") {
+		i++
+	}
+	if !f.name(i+1) || !f.name(i+2) || !f.toks[i+2].first || !f.is(i+3, ',') && !f.is(i+3, '=') && !f.is(i+3, '}') {
+		return 0
+	}
+	for n := i + 3; n < len(f.toks) && f.looked <= 4*len(f.toks); f.looked++ {
+		t := &f.toks[n]
+		switch {
+		case t.c == '}' && t.match < 0:
+			return n
+		case t.c == ';' || t.c == '{' || t.c == '}':
+			return 0
+		case t.kind == tokenPunct && closerOf(t.c) != 0:
+			n = f.after(n)
+		default:
+			n++
+		}
+	}
+	return 0
 }
 
 // unopened returns the first label in the body of the class at i whose opening brace is missing, and the brace that closes it; 0 where none is.

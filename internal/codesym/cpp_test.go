@@ -153,6 +153,7 @@ function after() 15-15 | int after()
   static constexpr ns::type (max)() { return 1; }
   Limits(Limits)(int);
   void (*pointer)(int);
+  operator Generator< ::testing::tuple<T1, T2, T3, T4, T5, T6, T7, T8, T9, T10> >() const;
 };
 char (&Helper(...))[2];
 struct Pair make(int a) { return Pair(a); }
@@ -160,14 +161,15 @@ class EXPORT(1) Marked { };
 struct Packed ALIGN(4) { int x; };
 `,
 		want: `
-class Limits 1-6 | class Limits
+class Limits 1-7 | class Limits
 method Limits::min() const 2-2 | result_type(min)() const
 method Limits::max() 3-3 | static constexpr ns::type (max)()
 method Limits::Limits(Limits) 4-4 | Limits(Limits)(int)
-function Helper(...) 7-7 | char (&Helper(...))[2]
-function make(int) 8-8 | struct Pair make(int a)
-class Marked 9-9 | class EXPORT(1) Marked
-struct Packed 10-10 | struct Packed ALIGN(4)
+method Limits::operator Generator< ::testing::tuple<T1, T2, T3, T4, T5, T6, T7, T8, T9, T10> >() const 6-6 | operator Generator< ::testing::tuple<T1, T2, T3, T4, T5, T6, T7, T8, T9, T10> >() const
+function Helper(...) 8-8 | char (&Helper(...))[2]
+function make(int) 9-9 | struct Pair make(int a)
+class Marked 10-10 | class EXPORT(1) Marked
+struct Packed 11-11 | struct Packed ALIGN(4)
 `,
 	},
 	{
@@ -209,6 +211,36 @@ class A 1-5 | class A : public B [partial]
 method A::A() 3-3 | A()
 method A::f(int) 4-4 | int f(int x)
 function g() 6-6 | int g()
+`,
+	},
+	{
+		name: "brace of an enum", src: "class A {\npublic:\n    enum B\n    \n        One = (1 << 0),\n        Two\n    };\n    int f();\n};\nint g() { return 1; }\n",
+		want: `
+class A 1-9 | class A [partial]
+enum A::B 3-7 | enum B [partial]
+constant A::B::One 5-5 | One = (1 << 0)
+constant A::B::Two 6-6 | Two
+method A::f() 8-8 | int f()
+function g() 10-10 | int g()
+`,
+	},
+	{
+		name: "closing brace behind a label", src: "class A\n{\npublic:\n    enum B\n    {\n        One\n    ;\n    int f();\n};\nA::A()\n{\n    a();\n\nA::~A()\n{\n}\n",
+		want: `
+class A 1-9 | class A [partial]
+enum A::B 4-7 | enum B [partial]
+constant A::B::One 6-7 | One ;
+method A::f() 8-8 | int f()
+method A::A() 10-12 | A::A() [partial]
+method A::~A() 14-16 | A::~A()
+`,
+	},
+	{
+		name: "brace of a namespace without a name", src: "namespace\n\n    class A\n    {\n        int f();\n    };\n}\nint g() { return 1; }\n",
+		want: `
+class A 3-6 | class A
+method A::f() 5-5 | int f()
+function g() 8-8 | int g()
 `,
 	},
 	{

@@ -220,6 +220,22 @@ method o.Q.run 5-5 | run()
 `,
 	},
 	{
+		name: "objects in values",
+		src: `function App() {
+  return <Card style={{ color: 'red' }} actions={{
+    onClick: () => close(),
+    fallback() { return 1; }
+  }}>{{ key: () => 2 }}</Card>;
+}
+`,
+		want: `
+function App 1-6 | function App()
+method App.onClick 3-3 | onClick: () =>
+method App.fallback 4-4 | fallback()
+method App.key 5-5 | key: () =>
+`,
+	},
+	{
 		name: "modules",
 		src: `const EventEmitter = require('events').EventEmitter;
 const R = require('stream').Readable;

@@ -312,6 +312,9 @@ func (l *ecmaLexer) punctuation(i int) int {
 	case ')', ']', '}':
 		l.push(i, end, tokenPunct, c)
 		l.regexp = false
+		if c == '}' {
+			l.unbracket()
+		}
 		top := l.top()
 		switch {
 		case c == '}' && (top == ecmaBlock || top == ecmaObject || top == ecmaTemplate || top == ecmaValue):
@@ -331,6 +334,16 @@ func (l *ecmaLexer) punctuation(i int) int {
 		l.regexp = src[i:end] != "++" && src[i:end] != "--"
 	}
 	return end
+}
+
+// unbracket ends parentheses that are open in a value when its brace closes.
+func (l *ecmaLexer) unbracket() {
+	k := len(l.modes) - 1
+	for ; k >= 0 && k >= len(l.modes)-maxLookDown && (l.modes[k] == ecmaParen || l.modes[k] == ecmaControl); k-- {
+	}
+	if k >= 0 && (l.modes[k] == ecmaValue || l.modes[k] == ecmaTemplate) {
+		l.modes = l.modes[:k+1]
+	}
 }
 
 // resync ends the modes that a closing bracket ends although others are open.
@@ -363,7 +376,9 @@ func (l *ecmaLexer) object() bool {
 		return false
 	case tokenPunct:
 		switch t.c {
-		case ';', '{', '}', ')', ']', '>', '<':
+		case '{': // the value of an attribute or in a template
+			return l.top() == ecmaValue || l.top() == ecmaTemplate
+		case ';', '}', ')', ']', '>', '<':
 			return false
 		}
 		return l.text(n-1) != "=>" && !(t.c == ':' && l.label(n-1))
@@ -410,13 +425,7 @@ func (l *ecmaLexer) tag(i int) int {
 	case classes[c]&classSpace != 0:
 		return i + 1
 	case c == '"' || c == '\'':
-		end := strings.IndexByte(src[i+1:], c)
-		if end < 0 {
-			l.errorAt(i, "string is not closed")
-			end = lineEnd(src, i) - i - 2
-		}
-		l.push(i, i+end+2, tokenString, 0)
-		return i + end + 2
+		return l.attribute(i)
 	case c == '{':
 		l.push(i, i+1, tokenPunct, c)
 		l.modes = append(l.modes, ecmaValue)
@@ -451,6 +460,26 @@ func (l *ecmaLexer) tag(i int) int {
 	}
 	l.push(i, i+1, tokenPunct, 0)
 	return i + 1
+}
+
+// attribute reads the string at i within a tag. It may run over lines. Where the quotes of the file do not pair up, one that follows no "=" is one too many, and a string ends with
+// its line.
+func (l *ecmaLexer) attribute(i int) int {
+	src := l.src
+	end := strings.IndexByte(src[i+1:], src[i]) + i + 2
+	over := end < i+2 || strings.IndexByte(src[i:end], '\n') >= 0
+	if n := len(l.toks) - 1; n >= 0 && src[l.toks[n].start] != '=' && (over || l.odd) {
+		l.good = false
+		end, over = i+1, false
+		l.errorAt(i, "string is not closed")
+	}
+	if over && (l.odd || end < i+2) {
+		l.good = false
+		end = lineEnd(src, i)
+		l.errorAt(i, "string is not closed")
+	}
+	l.push(i, end, tokenString, 0)
+	return end
 }
 
 // children reads what stands at i between two tags: words, values and tags.
