@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,7 +16,20 @@ import (
 	"sakur4/receipt"
 )
 
-func TestMain(m *testing.M) { os.Exit(llamatest.Main(m)) }
+func TestMain(m *testing.M) {
+	if path := os.Getenv(agentVariable); path != "" {
+		rounds, err := strconv.Atoi(os.Args[2])
+		if err == nil {
+			err = agentProcess(path, os.Args[1], rounds)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(llamatest.Main(m))
+}
 
 // drive is an agent that reads files of made-up content through a real server, with results of all sizes, several calls a turn, and user turns
 // in between. After each prompt it checks what the laws promise.
