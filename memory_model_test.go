@@ -19,7 +19,7 @@ var memoryModel = []promise{
 	{"an interpretation names its anchor and carries its hash of the time of writing, read by the store", []string{"internal/store.TestAnEntryHoldsTheHashOfItsAnchor"}},
 	{"an anchor is a fact or an episode, and nothing else", []string{"internal/store.TestNoEntryWithoutAnchor", "TestInterpretRefuses"}},
 	{"a missing anchor is an error and no row", []string{"TestInterpretRefuses", "internal/store.TestNoEntryWithoutAnchor"}},
-	{"an entry carries its project and its session", []string{"TestInterpretRefuses", "TestPitfall26CrossProjectLeaks"}},
+	{"an entry carries its project and its session", []string{"TestInterpretRefuses", "TestEntriesKeepToTheirSession", "TestPitfall26CrossProjectLeaks"}},
 	{"consolidation is extractive by default: the episode's own sentences behind its identifiers", []string{"TestDreamPromotes", "internal/consolidate.TestExtract"}},
 	{"a configured model gives real interpretation, anchored all the same", []string{"TestDreamSummarizer", "TestLiveSummaryReusesThePrompt"}},
 	{"an entry is anchored to a fact where one was produced, else to the episode", []string{"TestDreamAnchorsToFacts", "TestDreamPromotes"}},
@@ -30,7 +30,9 @@ var memoryModel = []promise{
 	{"an entry about a symbol goes stale with its signature alone, and not with comments, spacing or its place", []string{"TestStalenessWithoutIndex"}},
 	{"what changed and was changed back is fresh again", []string{"TestStalenessWithoutIndex"}},
 	{"a recalled stale entry carries its anchor's current value, 0.35 of its score and the reason", []string{"TestStalenessWithoutIndex", "semantic.TestRender"}},
+	{"a recalled stale entry says stale and current_value by these names, the report of staleness its stale count and stale_rate", []string{"TestStaleHitOnTheWire"}},
 	{"a stale entry is shown behind a heading that says not to trust it, with the way to the truth below", []string{"semantic.TestRender", "TestStalenessWithoutIndex"}},
+	{"the tool that recalls tells the model to trust current_value and not text", []string{"examples/agent.TestToolListIsFixed"}},
 	{"staleness lists the stale entries with their count and rate", []string{"TestStalenessLimit"}},
 	{"stale is no damage", []string{"TestDreamRegenerates", "internal/store.TestVerifyFindsDamage"}},
 	{"dreams write new entries for stale ones and keep the old ones readable", []string{"TestDreamRegenerates", "internal/store.TestTheAtlasIsNeverRewritten"}},
@@ -49,6 +51,8 @@ var memoryModel = []promise{
 	{"a caller that was edited since it was first seen to call is marked so, an edit of what it calls does not mark it", []string{"TestImpactFreshness"}},
 	{"a count that fails is an error and no zero", []string{"TestLaw12UnknownIsNotZero", "internal/store.TestAFailedQueryIsAnErrorNeverZero"}},
 	{"a read sees the writes before it", []string{"TestLaw13ReadsSeeWrites"}},
+	{"several agents, in processes of their own, share a store and damage nothing", []string{"TestAgentsInSeveralProcesses"}},
+	{"whatever is asked or written down, memory answers, or refuses by name", []string{"TestHostileQueries", "TestHostileInterpretations", "TestHostileFolds", "TestHostileDreams", "TestMemoryCallsRefuse"}},
 }
 
 // TestMemoryModelHasTests looks up every test that the table names.

@@ -25,7 +25,7 @@ const (
 
 // Query asks for what is remembered. The text is data: words of any kind, no operators.
 type Query struct {
-	// Text is what is looked for. A text without a word finds nothing.
+	// Text is what is looked for. A text without a word finds nothing; of a very long one the first 1,000 different words count.
 	Text string
 	// K is the most hits; 0 and less is 8, and more than 1,000 are not looked for. Budget bounds their tokens together, in whole hits; 0 and less is no bound.
 	K, Budget int
@@ -77,6 +77,8 @@ const (
 	defaultHits = 8
 	// maxHits is the most that one query may ask for.
 	maxHits = 1000
+	// maxTerms is how many terms of a query are looked for. Each costs some 50 µs, whether it is found or not.
+	maxTerms = 1000
 )
 
 // Recall finds episodes, facts and interpretations by their words, and with [Options.Embedder] by their sense, also those that have left the window. It reads
@@ -99,6 +101,7 @@ func (e *Engine) Recall(ctx context.Context, q Query) (Hits, error) {
 	if len(terms) == 0 {
 		return Hits{}, nil
 	}
+	terms = terms[:min(len(terms), maxTerms)]
 	search := store.SearchQuery{Project: project, Session: q.Session, Terms: terms, K: 4 * k, Since: q.Since, Until: q.Until, IncludeDropped: q.IncludeDropped}
 	near, err := e.dense.query(ctx, project, q.Text)
 	if err != nil {

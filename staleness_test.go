@@ -1,7 +1,9 @@
 package sakur4_test
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -342,6 +344,48 @@ func TestInterpretRefuses(t *testing.T) {
 		en, err := w.s.Interpret(t.Context(), good, text)
 		if err != nil || en.Origin != semantic.Interpreted || en.AnchorID != string(ep.Episode) || en.Session != w.s.ID() || en.Text != strings.ToValidUTF8(text, "\ufffd") {
 			t.Errorf("Interpret(%q) = %+v, %v", text, en, err)
+		}
+	}
+}
+
+// TestStaleHitOnTheWire: the names of the fields that a model is told to look at.
+func TestStaleHitOnTheWire(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t, nil)
+	w.user("How does the pool start?")
+	w.write("pool.go", poolSource)
+	fact := w.symbol("pool.go", "Pool")
+	id := w.interpret(sakur4.FactAnchor(fact), "The pool waits for nobody.")
+	w.write("pool.go", strings.Replace(poolSource, "Pool(n int)", "Pool(n, limit int)", 1))
+	body, err := json.Marshal(w.entry("pool waits", id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var hit map[string]any
+	if err := json.Unmarshal(body, &hit); err != nil {
+		t.Fatal(err)
+	}
+	value, _ := hit["current_value"].(string)
+	reasons := fmt.Sprint(hit["reasons"])
+	if hit["stale"] != true || hit["text"] != "The pool waits for nobody." || !strings.Contains(value, "Pool(n, limit int)") ||
+		!strings.Contains(reasons, "anchor "+string(fact)+" changed since this summary was written — summary is not authoritative") {
+		t.Errorf("a stale hit is %s, want text, stale, current_value and the reason", body)
+	}
+	if body, err = json.Marshal(w.staleness()); err != nil || !strings.Contains(string(body), `"stale":1`) || !strings.Contains(string(body), `"stale_rate":1`) {
+		t.Errorf("a report of staleness is %s, %v, want the count and the rate", body, err)
+	}
+}
+
+// TestEntriesKeepToTheirSession: an interpretation is found in the session in which it was written, and in all of the project.
+func TestEntriesKeepToTheirSession(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t, nil)
+	ep := w.user("Hello.")
+	id := w.interpret(sakur4.EpisodeAnchor(ep.Episode), "The lighthouse keeper greets.")
+	for session, want := range map[string]bool{"": true, w.s.ID(): true, "another": false} {
+		hits, err := w.eng.Recall(t.Context(), sakur4.Query{Text: "lighthouse", Session: session})
+		if found := slices.ContainsFunc(hits.Items, func(h sakur4.Hit) bool { return h.ID == id }); err != nil || found != want {
+			t.Errorf("Recall(session %q) = %+v, %v, want the entry: %t", session, hits.Items, err, want)
 		}
 	}
 }
