@@ -52,7 +52,7 @@ func (s *Session) Commit(ctx context.Context, t Turn) (Committed, error) {
 		}
 	}
 	err = s.e.st.Write(ctx, func(tx *store.Tx) error {
-		if err := s.book.sync(tx.Reader, s.e.project, s.id); err != nil {
+		if err := s.book.sync(tx, s.e.project, s.id); err != nil {
 			return err
 		}
 		if t.After > 0 && t.After != s.book.last {
@@ -182,15 +182,15 @@ type openCall struct {
 func newBook() *book { return &book{} }
 
 // sync reads what was recorded since, by anybody.
-func (b *book) sync(r *store.Reader, project, session string) error {
-	last, err := r.LastSeq(project, session)
+func (b *book) sync(tx *store.Tx, project, session string) error {
+	last, err := tx.LastSeq(project, session)
 	if err != nil {
 		return err
 	}
 	if last == b.last {
 		return nil
 	}
-	for rec, err := range r.SessionEpisodes(project, session, b.last) {
+	for rec, err := range tx.SessionEpisodes(project, session, b.last) {
 		if err != nil {
 			return err
 		}

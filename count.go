@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"sakur4/boundary"
 	"sakur4/evict"
@@ -186,7 +187,7 @@ type prediction struct {
 
 // predict asks the cache model about the prompt and lets it accept it.
 func (l *live) predict() prediction {
-	ids := l.counted.Prompt()
+	ids, users := l.sending.of(l.counted, l.header)
 	geometry := l.cache.Geometry()
 	l.askShift()
 	p := prediction{Reuse: l.cache.Predict(ids, l.Hint)}
@@ -195,6 +196,41 @@ func (l *live) predict() prediction {
 		p.plan = p.plan.Moved(p.Shifted)
 	}
 	p.marks = l.marks(p.Common)
-	l.cache.Accept(ids, boundary.UserStarts(ids, l.header), l.Hint)
+	l.cache.Accept(ids, users, l.Hint)
 	return p
+}
+
+// sending is the prompt that was made last, as it is sent. The tokens of a count are never written again, and a longer one begins with those of the one
+// before in the same memory: what was copied and looked at for the last prompt holds for the next.
+type sending struct {
+	from   []int32 // of the count
+	ids    []int32 // with the header of the reply
+	header []int32
+	users  []int // the starts of the user messages in from
+}
+
+// of returns the tokens of a prompt and the positions at which its user messages start. Both are valid until the next call.
+func (p *sending) of(counted *prompt.State, header []int32) (ids []int32, users []int) {
+	from := counted.IDs
+	if len(p.from) == 0 || len(from) < len(p.from) || &from[0] != &p.from[0] || !slices.Equal(p.header, header) {
+		*p = sending{ids: p.ids[:0], header: header, users: p.users[:0]}
+	}
+	n := len(p.from)
+	p.ids = append(append(p.ids[:n], from[n:]...), counted.Gen...)
+	p.from = from
+	if len(header) == 0 {
+		return p.ids, nil
+	}
+	at := max(n-len(header)+1, 0)
+	if k := len(p.users); k > 0 {
+		at = max(at, p.users[k-1]+len(header))
+	}
+	users = p.users
+	for _, i := range boundary.UserStarts(p.ids[at:], header) {
+		users = append(users, at+i)
+		if at+i+len(header) <= len(from) {
+			p.users = users
+		}
+	}
+	return p.ids, users
 }

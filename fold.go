@@ -76,7 +76,7 @@ func (s *Session) Unfold(ctx context.Context, id FoldID, result string) error {
 		if at < 0 {
 			return fmt.Errorf("%w: %q", ErrNoFold, id)
 		}
-		if err := s.book.sync(tx.Reader, s.e.project, s.id); err != nil {
+		if err := s.book.sync(tx, s.e.project, s.id); err != nil {
 			return err
 		}
 		// Inner folds first: each open one was opened after this one.

@@ -263,7 +263,7 @@ func (r *rig) session(other bool) *sakur4.Session {
 
 // version counts the writes to the store.
 func (r *rig) version() any {
-	rows, err := r.raw.Query(`SELECT value FROM meta WHERE name = 'version'`)
+	rows, err := r.raw.Query(`SELECT value + (SELECT coalesce(max(seq), 0) FROM episodic_stream) FROM meta WHERE name = 'version'`)
 	if err != nil || len(rows) != 1 {
 		r.t.Fatalf("version: %v %v", rows, err)
 	}

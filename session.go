@@ -145,6 +145,7 @@ type live struct {
 	valid      turn.Validator // of the items
 	out        []Message      // the items as the caller sees them
 
+	sending sending
 	cache   *boundary.Cache
 	saved   *savedSlot // that the slot was restored from, while InSlot is set
 	header  []int32    // tokens that open a user message

@@ -236,7 +236,10 @@ func (l *live) newTokens() int {
 	if l.Turn == 1 && h == 1 {
 		n += count(l.counted.Counts[0])
 	}
-	for i, e := range l.chat.Entries {
+	for i, e := range slices.Backward(l.chat.Entries) {
+		if e.Kind == turn.KindEpisode && e.Seq <= l.SentSeq {
+			break // the record's order is the prompt's
+		}
 		if e.Kind == turn.KindSynthetic && e.Seq > l.SentSeq {
 			n += l.counted.Counts[i+h].Parts[receipt.RawHistory] // late results and system turns that stand behind it
 		}

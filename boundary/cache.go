@@ -1,11 +1,8 @@
 package boundary
 
 import (
-	"encoding/binary"
 	"fmt"
 	"slices"
-
-	"sakur4/internal/digest"
 )
 
 // Cache models the prompt cache of one slot of a llama.cpp server. It is a plain state machine: tell it each prompt that the server
@@ -24,6 +21,7 @@ type Cache struct {
 	rule CheckpointRule
 	// held are the tokens known to be in the slot. The first prompted of them are the last prompt; reply more follow whose ids are not known.
 	held            []int32
+	sums            sums // of held
 	prompted, reply int
 	// list are the checkpoints in the order in which they were made; cells is the windowed part, nil where there is none.
 	list  []Checkpoint
@@ -98,7 +96,7 @@ func NewCache(p Profile) *Cache {
 
 // Reset empties the slot: the server restarted, or the slot was erased or taken. What was learned about the server stays.
 func (c *Cache) Reset() {
-	c.held, c.prompted, c.reply, c.list = nil, 0, 0, nil
+	c.held, c.prompted, c.reply, c.list, c.sums = nil, 0, 0, nil, nil
 	c.clearCells()
 	c.confirmed, c.last, c.sealed, c.reloaded = nil, accepted{}, CacheState{}, false
 	c.marked, c.marking = nil, nil
@@ -197,7 +195,8 @@ func (c *Cache) Accept(prompt []int32, users []int, nCacheReuse int) {
 	c.mark(r.Common, len(prompt))
 	c.sealed = CacheState{}
 	c.task++
-	c.held = append(c.held[:0:0], prompt...)
+	c.sums.keep(r.Common)
+	c.held = append(c.held[:r.Common], prompt[r.Common:]...)
 	c.prompted, c.reply = len(prompt), 0
 	if c.distrust && !c.last.append {
 		at = c.rewoundTo(r.Reused)
@@ -356,7 +355,7 @@ func (c *Cache) State() CacheState {
 		s.Head = c.cells.head
 	}
 	if s.Held > 0 {
-		s.Digest = tokensDigest(c.held[:c.prompted])
+		s.Digest = c.sums.of(c.held[:c.prompted])
 	}
 	return s
 }
@@ -393,15 +392,6 @@ func (c *Cache) Hold(tokens []int32) error {
 		return fmt.Errorf("boundary: %d tokens with digest %.8s are not the %d with digest %.8s that the cache held", len(tokens), got, n, want)
 	}
 	c.sealed = CacheState{}
-	c.held, c.prompted = slices.Clone(tokens), len(tokens)
+	c.held, c.prompted, c.sums = slices.Clone(tokens), len(tokens), nil
 	return nil
-}
-
-// tokensDigest tells two prompts apart. It is taken with every prompt, and nobody gains by a collision, so it is the fast hash.
-func tokensDigest(tokens []int32) string {
-	b := make([]byte, 4*len(tokens))
-	for i, t := range tokens {
-		binary.LittleEndian.PutUint32(b[4*i:], uint32(t))
-	}
-	return fmt.Sprintf("%016x", digest.FastBytes(b))
 }

@@ -46,5 +46,10 @@ func (t Table) Lookup(tool string) (FactSource, bool) {
 func SourceFor(toolName string) (FactSource, bool) { return DefaultTable().Lookup(toolName) }
 
 func tableKey(tool string) string {
-	return strings.NewReplacer("-", "_", ".", "_").Replace(strings.ToLower(strings.TrimSpace(tool)))
+	return strings.Map(func(r rune) rune {
+		if r == '-' || r == '.' {
+			return '_'
+		}
+		return r
+	}, strings.ToLower(strings.TrimSpace(tool)))
 }

@@ -45,6 +45,22 @@ func Fast(s string) uint64 { return xxhash.Sum64String(s) }
 // FastBytes returns the xxHash64 of b; see [Fast].
 func FastBytes(b []byte) uint64 { return xxhash.Sum64(b) }
 
+// Stream is an xxHash64 of bytes that are given piece by piece. A copy of it goes on by itself. [NewStream] gives an empty one; the zero value is none.
+type Stream struct{ h xxhash.Digest }
+
+// NewStream returns the hash of nothing yet.
+func NewStream() Stream {
+	var s Stream
+	s.h.Reset()
+	return s
+}
+
+// Write adds bytes.
+func (s *Stream) Write(b []byte) { _, _ = s.h.Write(b) } // it never fails
+
+// Sum returns what [FastBytes] returns for all bytes together.
+func (s *Stream) Sum() uint64 { return s.h.Sum64() }
+
 // Fields returns the digest of several strings, each framed by its length so that no two lists of fields agree by accident.
 func Fields(fields ...string) Digest {
 	h := sha256.New()

@@ -148,7 +148,13 @@ func readsFile(tool string) bool {
 	if reads && !other {
 		return true
 	}
-	switch strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "").Replace(tool)) {
+	plain := strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || r == '.' {
+			return -1
+		}
+		return r
+	}, tool)
+	switch strings.ToLower(plain) {
 	case "getfilecontents", "getfilecontent", "getfile", "filecontents", "strreplaceeditor", "strreplacebasededittool", "loadfile", "fetchfile":
 		return true
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 )
 
 // maxBatch bounds the writes of one transaction, so that the first of them does not wait for an endless row of others.
@@ -24,6 +25,13 @@ type job struct {
 type jobs struct {
 	mu   sync.Mutex // guards list
 	list []*job
+}
+
+// waiting reports whether there are any.
+func (q *jobs) waiting() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.list) > 0
 }
 
 func (q *jobs) add(j *job) {
@@ -109,7 +117,7 @@ func (s *Store) run(batch []*job) {
 	err := s.ready(ctx)
 	if err == nil {
 		err = s.transact(ctx, s.wconn, func() { s.wconn = nil }, func(c *conn) error {
-			kept := 0
+			kept, appended := 0, false
 			for _, j := range batch {
 				tx, err := s.one(ctx, c, j, !alone)
 				switch {
@@ -118,6 +126,7 @@ func (s *Store) run(batch []*job) {
 				case j.panicked == nil:
 					kept++
 					added += tx.added
+					appended = appended || tx.appended
 				}
 				if (alone && kept == 0) || c.GetAutocommit() {
 					return errOver
@@ -125,6 +134,9 @@ func (s *Store) run(batch []*job) {
 			}
 			if kept == 0 {
 				return errOver
+			}
+			if appended {
+				return nil // a higher position is another version, see [Store.Version]
 			}
 			_, err := c.exec(`UPDATE meta SET value = value + 1 WHERE name = 'version'`)
 			return fail(ctx, err, "write")
@@ -136,8 +148,10 @@ func (s *Store) run(batch []*job) {
 		}
 		close(j.done)
 	}
-	if err == nil && s.unindexed.Add(added) >= indexBatchBytes && !s.cfg.lazy {
-		s.nudge()
+	s.wrote.Store(int64(time.Since(s.opened)))
+	if err == nil && !s.cfg.lazy {
+		now := s.unindexed.Add(added)
+		s.passed(now-added, now, indexBatchBytes, backlogBytes)
 	}
 }
 
@@ -195,14 +209,11 @@ func (s *Store) ready(ctx context.Context) error {
 	if s.wconn != nil {
 		return nil
 	}
-	c, err := s.dial(ctx)
+	c, err := s.dialWriter(ctx)
 	if err != nil {
 		return fail(ctx, err, "write: reopen the writer")
 	}
 	s.wconn = c
-	if err := c.Exec(`PRAGMA synchronous = FULL`); err != nil {
-		return fail(ctx, err, "write: reopen the writer")
-	}
 	s.watchLog(c)
 	return nil
 }

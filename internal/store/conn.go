@@ -20,6 +20,7 @@ import (
 type conn struct {
 	*sqlite3.Conn
 	cache map[string]*stmt
+	runs  int   // statements that were begun
 	state state // of the file when the connection was opened, where the store is still
 }
 
@@ -82,6 +83,7 @@ func (c *conn) close() (err error) {
 
 // prepare returns a statement of that text, from the cache unless it is in use.
 func (c *conn) prepare(sql string) (*stmt, error) {
+	c.runs++
 	if s := c.cache[sql]; s != nil && !s.busy {
 		s.busy = true
 		return s, nil

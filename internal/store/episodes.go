@@ -270,18 +270,18 @@ func (tx *Tx) AppendEpisode(e *episode.Record) error {
 	if err != nil {
 		return fail(tx.ctx, err, "%s", what)
 	}
-	n, err := tx.place(what, e)
+	p, call, err := tx.settle(what, e)
 	if err != nil {
 		return err
 	}
 	row := *e
-	row.Seq = n.seq
+	row.Seq = p.top + 1
 	_, err = tx.exec(what, `
 INSERT INTO episodic_stream (seq, episode_id, project_id, session_id, role, eviction_tier, superseded_by, droppable, fold_id, call_id, tool_name,
   call_episode, call_index, at, created, tokens, tokenizer, content_digest, calls, reasoning, content, seal)
 VALUES (?, ?, ?, ?, ?, 'live', '', 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		n.seq, e.ID, n.project, n.session, string(e.Role), e.Fold,
-		e.CallID, e.ToolName, n.call, e.CallIndex, at, recorded, e.Tokens, n.tokenizer, e.Digest[:],
+		row.Seq, e.ID, p.project, p.session, string(e.Role), e.Fold,
+		e.CallID, e.ToolName, call, e.CallIndex, at, recorded, e.Tokens, p.tokenizer, e.Digest[:],
 		calls, blob(e.Reasoning), blob(e.Content), seal(episodeSeal(&row, at, recorded, calls)...))
 	switch {
 	case errors.Is(err, sqlite3.CONSTRAINT_TRIGGER), errors.Is(err, sqlite3.CONSTRAINT_UNIQUE):
@@ -289,7 +289,8 @@ VALUES (?, ?, ?, ?, ?, 'live', '', 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	case err != nil:
 		return err
 	}
-	e.Seq, e.Created, e.Tier = n.seq, created, evict.Live
+	e.Seq, e.Created, e.Tier = row.Seq, created, evict.Live
+	p.top, p.last, tx.appended = row.Seq, row.Seq, true
 	tx.added += int64(len(e.Content) + len(calls))
 	return nil
 }
@@ -396,17 +397,29 @@ func encodeCalls(calls []episode.Call) (string, error) {
 	if len(calls) == 0 {
 		return "", nil
 	}
-	list := make([]storedCall, len(calls))
-	for i, c := range calls {
-		list[i] = storedCall{storedText(c.ID), storedText(c.Name), storedText(c.Arguments)}
-	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(list); err != nil {
+	if err := enc.Encode(storedCalls(calls)); err != nil {
 		return "", err
 	}
 	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
+// storedCalls returns what is encoded: plain strings, which is much faster, unless one of them is no valid UTF-8.
+func storedCalls(calls []episode.Call) any {
+	plain := make([][3]string, len(calls))
+	for i, c := range calls {
+		plain[i] = [3]string{c.ID, c.Name, c.Arguments}
+		if !utf8.ValidString(c.ID) || !utf8.ValidString(c.Name) || !utf8.ValidString(c.Arguments) {
+			list := make([]storedCall, len(calls))
+			for i, c := range calls {
+				list[i] = storedCall{storedText(c.ID), storedText(c.Name), storedText(c.Arguments)}
+			}
+			return list
+		}
+	}
+	return plain
 }
 
 func decodeCalls(b []byte) ([]episode.Call, error) {

@@ -41,7 +41,7 @@ func Unindexed(s *Store) bool {
 	}
 	defer s.putReader(c)
 	for _, t := range tracks {
-		b, err := s.collect(c, t, 0)
+		b, err := s.collect(c, t, 0, indexBatchBytes)
 		if err != nil {
 			panic(err)
 		}
@@ -89,7 +89,7 @@ func Still(s *Store) {
 func EpisodeSeal(e episode.Record) int64 { return seal(episodeSeal(&e, 0, 0, "")...) }
 
 // Merge makes fewer segments of the index, as the maintenance goroutine does.
-func Merge(s *Store) error { return s.merge(backgroundContext) }
+func Merge(s *Store) error { return s.merge(backgroundContext, func() bool { return false }) }
 
 // Segments returns the number of segments of the index of episodes.
 func Segments(s *Store) int64 {

@@ -157,10 +157,18 @@ func (tx *Tx) PutFacts(project string, list []symbolic.Row, at time.Time) error 
 	if at.IsZero() {
 		at = tx.store.cfg.Now()
 	}
-	for i := range list {
-		if _, err := tx.putFact(project, &list[i], at); err != nil {
+	for len(list) > 0 {
+		n, err := tx.insertFacts(project, list, at)
+		if err != nil {
 			return err
 		}
+		if n == 0 {
+			if _, err := tx.putFact(project, &list[0], at); err != nil {
+				return err
+			}
+			n = 1
+		}
+		list = list[n:]
 	}
 	return nil
 }

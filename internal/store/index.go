@@ -17,11 +17,14 @@ import (
 )
 
 const (
-	// indexBatchBytes is how much text one batch takes in, and how much may wait before the maintenance goroutine does it. A batch of
-	// this size holds the writer for about 10 ms.
+	// indexBatchBytes is how much text one batch takes in, and how much may wait before the maintenance goroutine does it once there is quiet. A batch of
+	// this size holds the writer for about 10 ms, unless a write comes.
 	indexBatchBytes = 64 << 10
-	// indexBatchRows bounds a batch of short texts.
-	indexBatchRows = 256
+	// backlogBytes is how much text may wait where there is no quiet: the most that a search has to index first. Then it is one batch, which holds up one
+	// write in hundreds; many small ones would hold up one in thirty.
+	backlogBytes = 1 << 20
+	// rowBytes is what a row counts at the least, so that a batch of short texts is bounded.
+	rowBytes = 256
 	// documentBytes is the most text that is one document of the index; longer episodes are several.
 	documentBytes = 64 << 10
 	// termBytes is the longest term that is indexed: longer ones are encoded data, which nobody searches for.
@@ -125,8 +128,8 @@ func (t track) watermark(c *conn) (int64, error) {
 	return n, err
 }
 
-// collect reads and analyses the next rows behind the watermark. A project other than 0 selects its rows only, and no bound holds then.
-func (s *Store) collect(c *conn, t track, project int64) (batch, error) {
+// collect reads and analyses the next rows behind the watermark, about that many bytes. A project other than 0 selects its rows only, and no bound holds then.
+func (s *Store) collect(c *conn, t track, project int64, bound int) (batch, error) {
 	var b batch
 	var err error
 	if b.watermark, err = t.watermark(c); err != nil {
@@ -134,7 +137,7 @@ func (s *Store) collect(c *conn, t track, project int64) (batch, error) {
 	}
 	size := 0
 	err = c.each(t.pending, []any{b.watermark}, func(row *sqlite3.Stmt) error {
-		if project == 0 && (size >= indexBatchBytes || len(b.rows) >= indexBatchRows) {
+		if project == 0 && size >= bound {
 			return errStop
 		}
 		if project != 0 && row.ColumnInt64(2) != project {
@@ -144,7 +147,7 @@ func (s *Store) collect(c *conn, t track, project int64) (batch, error) {
 		if err != nil {
 			return err
 		}
-		size += len(text)
+		size += max(len(text), rowBytes)
 		p := pendingRow{position: row.ColumnInt64(0), row: row.ColumnInt64(1), project: row.ColumnInt64(2), session: row.ColumnInt64(7)}
 		role := episode.Role(row.ColumnText(8))
 		p.asks = (role == episode.User || role == episode.Assistant) && bytes.IndexByte(row.ColumnRawBlob(5), '?') >= 0
@@ -263,8 +266,8 @@ func lower(s string) string {
 // scope returns what stands before every term of a project in the index.
 func scope(project int64) string { return strconv.FormatInt(project, 36) + ":" }
 
-// apply writes a batch into the index inside a transaction. It does nothing when the watermark has moved meanwhile.
-func (t track) apply(c *conn, b batch) error {
+// apply writes a batch into the index inside a transaction, up to the row before which it should yield. It does nothing when the watermark has moved meanwhile.
+func (t track) apply(c *conn, b batch, yield func() bool) error {
 	if len(b.rows) == 0 {
 		return nil
 	}
@@ -272,7 +275,12 @@ func (t track) apply(c *conn, b batch) error {
 	if err != nil || now != b.watermark {
 		return err
 	}
+	last := b.watermark
 	for _, row := range b.rows {
+		if yield != nil && yield() {
+			break
+		}
+		last = row.position
 		if t.name == "fact" {
 			if err := t.forget(c, row); err != nil {
 				return err
@@ -293,7 +301,7 @@ func (t track) apply(c *conn, b batch) error {
 	_, err = c.exec(`
 UPDATE fts_watermark
 SET watermark = ?
-WHERE name = ?`, b.rows[len(b.rows)-1].position, t.name)
+WHERE name = ?`, last, t.name)
 	return err
 }
 
@@ -394,18 +402,30 @@ func (s *Store) acquire(ctx context.Context, semaphore chan struct{}, wait bool)
 	}
 }
 
-// drain brings the indexes up to date, batch by batch. The text is analysed before the writer is taken. wait is as for acquire.
-func (s *Store) drain(ctx context.Context, wait bool) error {
-	if err := s.acquire(ctx, s.draining, wait); err != nil {
+// pace is how the indexes are brought up to date.
+type pace struct {
+	wait  bool // as for acquire
+	bytes int  // of text in a batch
+	// yield reports whether to leave off, since a write has come; nil is never.
+	yield func() bool
+}
+
+// drain brings the indexes up to date, batch by batch. The text is analysed before the writer is taken.
+func (s *Store) drain(ctx context.Context, p pace) error {
+	if err := s.acquire(ctx, s.draining, p.wait); err != nil {
 		return err
 	}
 	defer func() { <-s.draining }()
-	s.unindexed.Store(0)
+	pending := s.unindexed.Swap(0)
 	for _, t := range tracks {
 		for {
+			if p.yield != nil && p.yield() {
+				s.unindexed.Add(pending) // some of it may be done: it is looked at again a little early
+				return nil
+			}
 			var b batch
 			err := s.snapshot(ctx, s.takeReader, func(r *Reader) (err error) {
-				b, err = s.collect(r.conn, t, 0)
+				b, err = s.collect(r.conn, t, 0, p.bytes)
 				return err
 			})
 			if err != nil {
@@ -414,7 +434,7 @@ func (s *Store) drain(ctx context.Context, wait bool) error {
 			if len(b.rows) == 0 {
 				break
 			}
-			if err := s.writeBatch(ctx, t, b, wait); err != nil {
+			if err := s.writeBatch(ctx, t, b, p); err != nil {
 				return err
 			}
 		}
@@ -422,8 +442,8 @@ func (s *Store) drain(ctx context.Context, wait bool) error {
 	return nil
 }
 
-func (s *Store) writeBatch(ctx context.Context, t track, b batch, wait bool) error {
-	return s.onIndexer(ctx, wait, func(c *conn) error { return t.apply(c, b) })
+func (s *Store) writeBatch(ctx context.Context, t track, b batch, p pace) error {
+	return s.onIndexer(ctx, p.wait, func(c *conn) error { return t.apply(c, b, p.yield) })
 }
 
 const (
@@ -433,9 +453,12 @@ const (
 )
 
 // merge makes fewer segments of the indexes, which the batches leave many of: a search looks into each.
-func (s *Store) merge(ctx context.Context) error {
+func (s *Store) merge(ctx context.Context, yield func() bool) error {
 	for _, t := range tracks {
 		for range mergeSteps {
+			if yield() {
+				return nil
+			}
 			changed, err := s.mergeStep(ctx, t, mergePages)
 			if err != nil {
 				return err

@@ -33,7 +33,7 @@ func TestFactsThatLeaveWhileTheyAreIndexed(t *testing.T) {
 	write(func(tx *Tx) error { return tx.PutFile("p", file("c.go", "follows"), time.Time{}) })
 	var b batch
 	err = s.Read(t.Context(), func(r *Reader) (err error) {
-		b, err = s.collect(r.conn, factTrack, 0)
+		b, err = s.collect(r.conn, factTrack, 0, indexBatchBytes)
 		return err
 	})
 	if err != nil || len(b.rows) != 2 {
@@ -42,7 +42,7 @@ func TestFactsThatLeaveWhileTheyAreIndexed(t *testing.T) {
 	write(func(tx *Tx) error { return tx.RemoveFile("p", "a.go", time.Time{}) })
 	write(func(tx *Tx) error { return tx.RemoveFile("p", "c.go", time.Time{}) })
 	write(func(tx *Tx) error { return tx.PutFile("p", file("b.go", "comes"), time.Time{}) })
-	if err := s.writeBatch(t.Context(), factTrack, b, true); err != nil {
+	if err := s.writeBatch(t.Context(), factTrack, b, pace{wait: true}); err != nil {
 		t.Fatal(err)
 	}
 	err = s.Read(t.Context(), func(r *Reader) error {

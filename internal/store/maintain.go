@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 )
@@ -14,6 +15,13 @@ const checkpointPages = 4096
 // shrinkPages bounds how many pages one Close gives back.
 const shrinkPages = 8192
 
+// quiet is how long no write must have come before the maintenance goroutine does what is due: whoever writes without a pause competes with it for the disk,
+// the processor and SQLite's lock. overduePages is how much further the log grows before it is copied all the same.
+const (
+	quiet        = 20 * time.Millisecond
+	overduePages = 3 * checkpointPages
+)
+
 // watchLog reports the log's length after each commit on c, in place of SQLite's checkpoint inside the commit.
 func (s *Store) watchLog(c *conn) {
 	if s.memory != nil {
@@ -21,20 +29,30 @@ func (s *Store) watchLog(c *conn) {
 	}
 	s.checkpointAt.CompareAndSwap(0, checkpointPages)
 	c.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
-		s.logPages.Store(int64(pages))
-		if int64(pages) >= s.checkpointAt.Load() {
-			s.nudge()
-		}
+		before, due := s.logPages.Swap(int64(pages)), s.checkpointAt.Load()
+		s.passed(before, int64(pages), due, due+overduePages)
 		return nil
 	})
 }
 
-// nudge wakes the maintenance goroutine.
-func (s *Store) nudge() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
+// passed wakes the maintenance goroutine where an amount has passed one of two marks. In between it looks by itself.
+func (s *Store) passed(before, now, due, overdue int64) {
+	if before < due && now >= due || before < overdue && now >= overdue {
+		select {
+		case s.wake <- struct{}{}:
+		default:
+		}
 	}
+}
+
+// contended reports whether a write waits, or came a moment ago.
+func (s *Store) contended() bool {
+	return s.writing.Load() || s.queue.waiting() || time.Since(s.opened)-time.Duration(s.wrote.Load()) < quiet
+}
+
+// chore reports whether something of which an amount waits is to be done now, and whether it is due at all.
+func chore(amount, due, overdue int64, contended bool) (now, later bool) {
+	return amount >= due && (amount >= overdue || !contended), amount >= due
 }
 
 // maintain runs until ctx ends, which Close sees to: it copies the log into the file beside the commits, and fills the full-text index.
@@ -46,31 +64,57 @@ func (s *Store) maintain(ctx context.Context) {
 			s.maintenance = errors.Join(s.maintenance, checkpointer.close())
 		}
 	}()
+	again := time.NewTimer(quiet)
+	defer again.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-s.wake:
+		case <-again.C:
 		}
-		if s.memory == nil && s.logPages.Load() >= s.checkpointAt.Load() {
+		contended := s.contended()
+		due := s.checkpointAt.Load()
+		now, later := chore(s.logPages.Load(), due, due+overduePages, contended)
+		if s.memory != nil {
+			now, later = false, false
+		}
+		if now {
 			if checkpointer == nil {
 				c, err := s.dial(ctx)
 				if err != nil {
 					s.note(ctx, err)
+					again.Reset(quiet)
 					continue
 				}
 				checkpointer = c
 			}
 			s.note(ctx, s.checkpoint(ctx, checkpointer))
+			later = false
 		}
-		if s.unindexed.Load() >= indexBatchBytes && !s.cfg.lazy {
-			err := s.drain(ctx, true)
-			if err == nil {
-				err = s.merge(ctx)
-			}
-			s.note(ctx, err)
+		if s.cfg.lazy {
+			// Nothing to index.
+		} else if now, due := chore(s.unindexed.Load(), indexBatchBytes, backlogBytes, contended); now {
+			s.note(ctx, s.index(ctx, contended))
+			later = later || s.unindexed.Load() >= indexBatchBytes
+		} else {
+			later = later || due
+		}
+		if later {
+			again.Reset(quiet)
 		}
 	}
+}
+
+// index brings the full-text indexes up to date. Where there is no quiet it takes all at once.
+func (s *Store) index(ctx context.Context, contended bool) error {
+	if contended {
+		return s.drain(ctx, pace{wait: true, bytes: backlogBytes})
+	}
+	if err := s.drain(ctx, pace{wait: true, bytes: indexBatchBytes, yield: s.contended}); err != nil {
+		return err
+	}
+	return s.merge(ctx, s.contended)
 }
 
 // note remembers the first error of the goroutine for Close. Being stopped, finding the file locked or the disk

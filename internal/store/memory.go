@@ -12,8 +12,15 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 )
 
-// memoryPage is the unit of sharing between snapshots.
-const memoryPage = pageBytes
+// memoryPage is the unit of sharing between snapshots. A table of the pages has a leaf for each memoryLeaf of them, so that a transaction copies a few leaves and the
+// list of them, however large the database is.
+const (
+	memoryPage = pageBytes
+	memoryLeaf = 256
+)
+
+// leaf is a part of a page table. A page that was never written is nil.
+type leaf [memoryLeaf]*[memoryPage]byte
 
 // memoryVFS is a file system with one database in memory. Readers see the snapshot that was committed when they began, as they do with
 // a log: a reader never makes a writer wait, so that a store in memory behaves like one in a file.
@@ -21,7 +28,7 @@ type memoryVFS struct {
 	name string
 
 	mu    sync.Mutex // guards the fields below
-	pages []*[memoryPage]byte
+	pages []*leaf
 	size  int64
 	owner *memoryFile
 }
@@ -59,10 +66,11 @@ func (*memoryVFS) FullPathname(name string) (string, error) { return name, nil }
 type memoryFile struct {
 	db    *memoryVFS
 	lock  vfs.LockLevel
-	pages []*[memoryPage]byte
+	pages []*leaf
 	size  int64
 	own   bool                           // pages is a copy of the table
 	fresh map[*[memoryPage]byte]struct{} // pages written in this transaction, not shared yet
+	grown map[*leaf]struct{}             // leaves likewise
 }
 
 var (
@@ -82,10 +90,10 @@ func (f *memoryFile) Close() error {
 	return nil
 }
 
-func (f *memoryFile) forget() { f.pages, f.size, f.own, f.fresh = nil, 0, false, nil }
+func (f *memoryFile) forget() { f.pages, f.size, f.own, f.fresh, f.grown = nil, 0, false, nil, nil }
 
 // view loads the committed state when no lock holds a snapshot.
-func (f *memoryFile) view() (pages []*[memoryPage]byte, size int64) {
+func (f *memoryFile) view() (pages []*leaf, size int64) {
 	if f.lock != vfs.LOCK_NONE {
 		return f.pages, f.size
 	}
@@ -104,7 +112,7 @@ func (f *memoryFile) ReadAt(b []byte, off int64) (n int, err error) {
 			return n, io.EOF
 		}
 		end := min(int64(len(b)-n), size-at, memoryPage-at%memoryPage)
-		if p := pages[at/memoryPage]; p != nil {
+		if p := pages[at/memoryPage/memoryLeaf][at/memoryPage%memoryLeaf]; p != nil {
 			copy(b[n:n+int(end)], p[at%memoryPage:])
 		} else {
 			clear(b[n : n+int(end)])
@@ -123,16 +131,14 @@ func (f *memoryFile) WriteAt(b []byte, off int64) (n int, err error) {
 	for n < len(b) {
 		at := off + int64(n)
 		i := int(at / memoryPage)
-		for i >= len(f.pages) {
-			f.pages = append(f.pages, nil)
-		}
-		p := f.pages[i]
+		l := f.leaf(i / memoryLeaf)
+		p := l[i%memoryLeaf]
 		if _, mine := f.fresh[p]; p == nil || !mine {
 			c := new([memoryPage]byte)
 			if p != nil {
 				*c = *p
 			}
-			p, f.pages[i] = c, c
+			p, l[i%memoryLeaf] = c, c
 			f.fresh[p] = struct{}{}
 		}
 		n += copy(p[at%memoryPage:], b[n:])
@@ -145,8 +151,23 @@ func (f *memoryFile) WriteAt(b []byte, off int64) (n int, err error) {
 func (f *memoryFile) claim() {
 	if !f.own {
 		f.pages = slices.Clone(f.pages)
-		f.own, f.fresh = true, map[*[memoryPage]byte]struct{}{}
+		f.own, f.fresh, f.grown = true, map[*[memoryPage]byte]struct{}{}, map[*leaf]struct{}{}
 	}
+}
+
+// leaf returns a leaf of the table that this transaction may write to.
+func (f *memoryFile) leaf(i int) *leaf {
+	for i >= len(f.pages) {
+		l := new(leaf)
+		f.pages = append(f.pages, l)
+		f.grown[l] = struct{}{}
+	}
+	if _, mine := f.grown[f.pages[i]]; !mine {
+		l := *f.pages[i]
+		f.pages[i] = &l
+		f.grown[&l] = struct{}{}
+	}
+	return f.pages[i]
 }
 
 // Truncate implements [vfs.File].
@@ -156,7 +177,11 @@ func (f *memoryFile) Truncate(size int64) error {
 	}
 	f.claim()
 	f.size = min(f.size, size)
-	f.pages = f.pages[:min(int64(len(f.pages)), (size+memoryPage-1)/memoryPage)]
+	pages := (size + memoryPage - 1) / memoryPage
+	f.pages = f.pages[:min(int64(len(f.pages)), (pages+memoryLeaf-1)/memoryLeaf)]
+	if i := pages / memoryLeaf; i < int64(len(f.pages)) {
+		clear(f.leaf(int(i))[pages%memoryLeaf:])
+	}
 	return nil
 }
 
@@ -209,7 +234,7 @@ func (f *memoryFile) Unlock(lock vfs.LockLevel) error {
 	if f.db.owner == f {
 		if f.lock == vfs.LOCK_EXCLUSIVE && f.own {
 			f.db.pages, f.db.size = slices.Clip(f.pages), f.size
-			f.own, f.fresh = false, nil
+			f.own, f.fresh, f.grown = false, nil, nil
 		}
 		f.db.owner = nil
 	}

@@ -78,7 +78,7 @@ func open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.Path == "" {
 		return nil, errors.New("no path")
 	}
-	s := &Store{cfg: cfg, writer: make(chan struct{}, 1), draining: make(chan struct{}, 1), wake: make(chan struct{}, 1), stopped: make(chan struct{})}
+	s := &Store{cfg: cfg, opened: time.Now(), writer: make(chan struct{}, 1), draining: make(chan struct{}, 1), wake: make(chan struct{}, 1), stopped: make(chan struct{})}
 	s.idle.L = &s.mu
 	created, err := s.locate()
 	if err != nil {
@@ -160,7 +160,10 @@ func (s *Store) start(ctx context.Context, created bool) (err error) {
 	if s.cfg.ReadOnly {
 		return s.startReadOnly(ctx)
 	}
-	if s.wconn, err = s.dial(ctx); err != nil {
+	if s.memory == nil && s.cfg.Key == nil {
+		s.log = newLogVFS()
+	}
+	if s.wconn, err = s.dialWriter(ctx); err != nil {
 		return err
 	}
 	if err := recognise(s.wconn); err != nil {
@@ -174,9 +177,6 @@ func (s *Store) start(ctx context.Context, created bool) (err error) {
 		if err := useWAL(ctx, s.wconn, s.cfg.LockWait); err != nil {
 			return err
 		}
-	}
-	if err := s.wconn.Exec(`PRAGMA synchronous = FULL`); err != nil {
-		return err
 	}
 	if err := s.migrate(ctx, s.wconn); err != nil {
 		return err
@@ -217,8 +217,29 @@ func (s *Store) startReadOnly(ctx context.Context) error {
 	return s.restrict()
 }
 
+// dialWriter opens the connection whose commits are durable.
+func (s *Store) dialWriter(ctx context.Context) (*conn, error) {
+	uri := s.uri
+	if s.log != nil {
+		uri += "&vfs=" + s.log.name
+	}
+	c, err := s.dialURI(ctx, uri)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Exec(`PRAGMA synchronous = FULL`); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	if s.log != nil {
+		c.RollbackHook(s.log.forget)
+	}
+	return c, nil
+}
+
 // dial opens one more connection to the store.
-func (s *Store) dial(ctx context.Context) (*conn, error) {
+func (s *Store) dial(ctx context.Context) (*conn, error) { return s.dialURI(ctx, s.uri) }
+
+func (s *Store) dialURI(ctx context.Context, uri string) (*conn, error) {
 	var now state
 	if s.still {
 		var err error
@@ -226,7 +247,7 @@ func (s *Store) dial(ctx context.Context) (*conn, error) {
 			return nil, err
 		}
 	}
-	c, err := dial(ctx, s.uri, s.cfg.ReadOnly, s.cfg.register)
+	c, err := dial(ctx, uri, s.cfg.ReadOnly, s.cfg.register)
 	if err != nil {
 		return nil, err
 	}

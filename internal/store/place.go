@@ -8,37 +8,77 @@ import (
 	"sakur4/internal/episode"
 )
 
-// place is where the next episode goes: its position, and the numbers of what it names. call is 0 where it answers none.
+// place is where the next episode of a session goes: the numbers of its project and session, and the highest positions in the session and the store.
 type place struct {
-	seq, project, session, tokenizer, call int64
+	projectID, sessionID string
+	project, session     int64
+	last, top            int64
+	tokenizerName        string
+	tokenizer            int64
 }
 
-// place looks up all of it with one statement: a commit is made of little else than statements. It fails with [ErrNotFound] where the session, or the
-// episode with the call, is not there. A tokenizer that is named for the first time is recorded.
-func (tx *Tx) place(what string, e *episode.Record) (n place, err error) {
-	err = tx.each(what, `
+// locate returns the place of a session, which is remembered for the transaction. Numbers are 0 where the session is not there. It is one statement for all
+// that a commit has to know beforehand: a commit is made of little else than statements.
+func (tx *Tx) locate(what, project, session string) (*place, error) {
+	if p := &tx.place; p.session > 0 && p.sessionID == session && p.projectID == project {
+		return p, nil
+	}
+	n := place{projectID: project, sessionID: session}
+	err := tx.each(what, `
 SELECT
-  (SELECT coalesce(max(seq), 0) + 1 FROM episodic_stream),
+  (SELECT coalesce(max(seq), 0) FROM episodic_stream),
   p.num,
   s.num,
-  (SELECT num FROM tokenizer WHERE name = ?),
-  (SELECT seq FROM episodic_stream WHERE episode_id = ? AND project_id = p.num)
+  (SELECT coalesce(max(seq), 0) FROM episodic_stream WHERE session_id = s.num)
 FROM session s
 JOIN project p ON p.project_id = s.project_id
-WHERE s.project_id = ? AND s.session_id = ?`, []any{e.Tokenizer, e.CallEpisode, e.Project, e.Session}, func(s *sqlite3.Stmt) error {
-		n = place{s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2), s.ColumnInt64(3), s.ColumnInt64(4)}
+WHERE s.project_id = ? AND s.session_id = ?`, []any{project, session}, func(s *sqlite3.Stmt) error {
+		n.top, n.project, n.session, n.last = s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnInt64(2), s.ColumnInt64(3)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	tx.place = n
+	return &tx.place, nil
+}
+
+// LastSeq is [Reader.LastSeq] for a session that is about to be written to.
+func (tx *Tx) LastSeq(project, session string) (int64, error) {
+	p, err := tx.locate("last position of session "+session, project, session)
+	if err != nil {
+		return 0, err
+	}
+	return p.last, nil
+}
+
+// settle returns where an episode goes, with the position of the call that it answers, 0 for none. It fails with [ErrNotFound] where the session, or the
+// episode with the call, is not there. A tokenizer that is named for the first time is recorded.
+func (tx *Tx) settle(what string, e *episode.Record) (p *place, call int64, err error) {
+	if p, err = tx.locate(what, e.Project, e.Session); err != nil {
+		return nil, 0, err
+	}
+	if p.session == 0 {
+		return nil, 0, fail(tx.ctx, fmt.Errorf("session %q of project %q: %w", e.Session, e.Project, ErrNotFound), "%s", what)
+	}
+	if e.CallEpisode == "" && p.tokenizer > 0 && p.tokenizerName == e.Tokenizer {
+		return p, 0, nil
+	}
+	err = tx.each(what, `
+SELECT
+  (SELECT num FROM tokenizer WHERE name = ?),
+  (SELECT seq FROM episodic_stream WHERE episode_id = ? AND project_id = ?)`, []any{e.Tokenizer, e.CallEpisode, p.project}, func(s *sqlite3.Stmt) error {
+		p.tokenizerName, p.tokenizer, call = e.Tokenizer, s.ColumnInt64(0), s.ColumnInt64(1)
 		return nil
 	})
 	switch {
 	case err != nil:
-	case n.session == 0:
-		err = fail(tx.ctx, fmt.Errorf("session %q of project %q: %w", e.Session, e.Project, ErrNotFound), "%s", what)
-	case n.call == 0 && e.CallEpisode != "":
+	case call == 0 && e.CallEpisode != "":
 		err = fail(tx.ctx, fmt.Errorf("episode %s: %w", e.CallEpisode, ErrNotFound), "%s", what)
-	case n.tokenizer == 0:
-		n.tokenizer, err = tx.addTokenizer(what, e.Tokenizer)
+	case p.tokenizer == 0:
+		p.tokenizer, err = tx.addTokenizer(what, e.Tokenizer)
 	}
-	return n, err
+	return p, call, err
 }
 
 // addTokenizer records a name and returns its number.

@@ -88,6 +88,8 @@ func one[T any](r *Reader, what, sql string, args []any, scan func(*sqlite3.Stmt
 type Tx struct {
 	*Reader
 	evictions evictionWindow // where the last step went
+	place     place          // of the session that was written to last
+	appended  bool           // an episode
 	revision  int64          // the highest of a fact that this transaction has written; 0 for none
 	added     int64          // bytes of text that the full-text index has yet to take in
 }

@@ -71,11 +71,11 @@ func (r *Reader) complete(t track) error {
 	switch {
 	case r.writing:
 		for {
-			b, err := r.store.collect(r.conn, t, 0)
+			b, err := r.store.collect(r.conn, t, 0, indexBatchBytes)
 			if err != nil || len(b.rows) == 0 {
 				return err
 			}
-			if err := t.apply(r.conn, b); err != nil {
+			if err := t.apply(r.conn, b, nil); err != nil {
 				return err
 			}
 		}
@@ -93,7 +93,7 @@ func (r *Reader) complete(t track) error {
 		}
 	}
 	r.lag = nil
-	err = r.store.drain(r.ctx, false)
+	err = r.store.drain(r.ctx, pace{bytes: indexBatchBytes})
 	if errors.Is(err, errContended) || errors.Is(err, ErrLocked) || errors.Is(err, ErrFull) {
 		return nil
 	}
@@ -232,7 +232,7 @@ WHERE name = ? AND project_num = ?`, []any{s.track.name, s.project}, func(row *s
 	}
 	var b batch
 	if behind {
-		if b, err = s.reader.store.collect(s.conn, s.track, s.project); err != nil {
+		if b, err = s.reader.store.collect(s.conn, s.track, s.project, 0); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/ncruces/go-sqlite3/vfs"
 )
@@ -20,6 +21,7 @@ type Store struct {
 	path   string // absolute, or Memory
 	uri    string
 	memory *memoryVFS // nil for a file
+	log    *logVFS    // of the writer; nil where the log is written as it is
 	still  bool       // the file is read as one that does not change; see [state]
 
 	// writer is held by whoever uses wconn; indexer is guarded by it as well, so that the two never wait for each other inside SQLite.
@@ -50,6 +52,8 @@ type Store struct {
 	logPages      atomic.Int64 // pages in the log after the last commit; 0 after a checkpoint
 	checkpointAt  atomic.Int64 // pages at which the next checkpoint is due
 	unindexed     atomic.Int64 // bytes committed since the last batch of the index
+	opened        time.Time
+	wrote         atomic.Int64 // when the last write ended, in nanoseconds after opened
 	maintenance   error        // what the goroutine met; read after stopped is closed
 }
 
@@ -112,6 +116,9 @@ func (s *Store) dismantle() error {
 	s.readers, s.indexer, s.wconn = nil, nil, nil
 	if s.memory != nil {
 		vfs.Unregister(s.memory.name)
+	}
+	if s.log != nil {
+		vfs.Unregister(s.log.name)
 	}
 	return errors.Join(errs...)
 }
@@ -277,7 +284,8 @@ func (s *Store) Version(ctx context.Context) (uint64, error) {
 	if err != nil {
 		return 0, fail(ctx, err, "version")
 	}
-	n, found, err := c.number(`SELECT value FROM meta WHERE name = 'version'`)
+	// Each write makes one of the two higher, and none of them lower: one that appends an episode need not touch a page for it.
+	n, found, err := c.number(`SELECT value + (SELECT coalesce(max(seq), 0) FROM episodic_stream) FROM meta WHERE name = 'version'`)
 	if err != nil {
 		return 0, errors.Join(fail(ctx, err, "version"), s.giveUp(c))
 	}

@@ -1,0 +1,136 @@
+package store
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/ncruces/go-sqlite3"
+	"github.com/ncruces/go-sqlite3/util/vfsutil"
+	"github.com/ncruces/go-sqlite3/vfs"
+)
+
+// SQLite writes each page of a commit to the log with two calls of the system, a small one and one of a page, and then waits for the disk. For pages of a
+// kilobyte the calls cost as much as the wait. The writer's log is therefore written through a file that holds what is appended until the sync, and
+// writes it with one call. Nobody looks for it earlier: a commit is announced to the readers after its sync, and the writer itself is the only one that reads
+// pages which are not committed.
+
+// heldBytes bounds what is held: a larger transaction is written piece by piece.
+const heldBytes = 1 << 20
+
+// logVFS is the system's file system, with a log that holds what is appended to it. It belongs to one connection, whose synchronous is FULL.
+type logVFS struct {
+	vfs.VFS
+	name string
+	log  *logFile // nil until SQLite opens it
+}
+
+// logNames makes the names under which SQLite finds the file systems unique.
+var logNames atomic.Int64
+
+func newLogVFS() *logVFS {
+	v := &logVFS{VFS: vfs.Find(""), name: fmt.Sprintf("sakur4-log-%d", logNames.Add(1))}
+	vfs.Register(v.name, v)
+	return v
+}
+
+// Open implements [vfs.VFS].
+func (v *logVFS) Open(name string, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
+	if name == "" {
+		return v.OpenFilename(nil, flags)
+	}
+	return nil, flags, sqlite3.CANTOPEN // OpenFilename is called instead
+}
+
+// OpenFilename implements [vfs.VFSFilename].
+func (v *logVFS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
+	f, flags, err := vfsutil.WrapOpenFilename(v.VFS, name, flags)
+	if err != nil || flags&vfs.OPEN_WAL == 0 {
+		return f, flags, err
+	}
+	v.log = &logFile{File: f}
+	return v.log, flags, nil
+}
+
+// forget throws away what a transaction has appended and is now rolled back: written later, it could take the place of another connection's pages.
+func (v *logVFS) forget() {
+	if v.log != nil {
+		v.log.held = v.log.held[:0]
+	}
+}
+
+// logFile holds what is appended until it is synced, read, or written elsewhere.
+type logFile struct {
+	vfs.File
+	held []byte
+	at   int64 // where held belongs
+}
+
+var (
+	_ vfs.VFSFilename = (*logVFS)(nil)
+	_ vfs.FileUnwrap  = (*logFile)(nil)
+)
+
+// WriteAt implements [vfs.File].
+func (f *logFile) WriteAt(p []byte, off int64) (int, error) {
+	if len(f.held) > 0 && (off != f.at+int64(len(f.held)) || len(f.held)+len(p) > heldBytes) {
+		if err := f.flush(); err != nil {
+			return 0, err
+		}
+	}
+	if len(f.held) == 0 {
+		f.at = off
+	}
+	f.held = append(f.held, p...)
+	return len(p), nil
+}
+
+// flush writes what is held. After an error it is held no more: the transaction fails.
+func (f *logFile) flush() error {
+	if len(f.held) == 0 {
+		return nil
+	}
+	_, err := f.File.WriteAt(f.held, f.at)
+	f.held = f.held[:0]
+	return vfs.SystemError(err, sqlite3.IOERR_WRITE)
+}
+
+// ReadAt implements [vfs.File].
+func (f *logFile) ReadAt(p []byte, off int64) (int, error) {
+	if err := f.flush(); err != nil {
+		return 0, err
+	}
+	return f.File.ReadAt(p, off)
+}
+
+// Sync implements [vfs.File].
+func (f *logFile) Sync(flags vfs.SyncFlag) error {
+	if err := f.flush(); err != nil {
+		return err
+	}
+	return f.File.Sync(flags)
+}
+
+// Size implements [vfs.File].
+func (f *logFile) Size() (int64, error) {
+	if err := f.flush(); err != nil {
+		return 0, err
+	}
+	return f.File.Size()
+}
+
+// Truncate implements [vfs.File].
+func (f *logFile) Truncate(size int64) error {
+	if err := f.flush(); err != nil {
+		return err
+	}
+	return f.File.Truncate(size)
+}
+
+// Close implements [vfs.File]. What is held then was never committed.
+func (f *logFile) Close() error {
+	f.held = nil
+	return f.File.Close()
+}
+
+// Unwrap implements [vfs.FileUnwrap].
+func (f *logFile) Unwrap() vfs.File { return f.File }

@@ -1,0 +1,169 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ncruces/go-sqlite3/vfs"
+
+	"sakur4/internal/digest"
+	"sakur4/internal/episode"
+	"sakur4/symbolic"
+)
+
+// countedFile counts the writes to a file.
+type countedFile struct {
+	vfs.File
+	writes, bytes int
+}
+
+func (f *countedFile) WriteAt(p []byte, off int64) (int, error) {
+	f.writes++
+	f.bytes += len(p)
+	return f.File.WriteAt(p, off)
+}
+
+// commitOne writes what a tool result with that many facts is made of.
+func commitOne(t *testing.T, s *Store, id string, facts int) {
+	t.Helper()
+	err := s.Write(t.Context(), func(tx *Tx) error {
+		if _, err := tx.LastSeq("p", "s"); err != nil {
+			return err
+		}
+		if err := tx.AppendEpisode(&episode.Record{ID: id, Project: "p", Session: "s", Role: episode.Tool, Content: strings.Repeat("a line of output\n", 120)}); err != nil {
+			return err
+		}
+		list := make([]symbolic.Row, facts)
+		for i := range list {
+			name := fmt.Sprintf("tool#%s/%d", id, i)
+			list[i] = symbolic.Row{FactID: symbolic.FactID("p", name, "json_field", ""), Project: "p", QualifiedName: name, Kind: "json_field", Source: "json",
+				Value: "value", ASTHash: digest.Of("value").String(), Episode: id}
+		}
+		return tx.PutFacts("p", list, time.Time{})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func openPlain(t *testing.T, path string) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), Config{Path: path, lazy: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("Close() = %v", err)
+		}
+	})
+	err = s.Write(t.Context(), func(tx *Tx) error { return errors.Join(tx.EnsureProject("p", ""), tx.EnsureSession("p", "s")) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestACommitCostsFewCalls counts what the hot path is made of: the statements of a commit, its calls to write the log, and their bytes.
+func TestACommitCostsFewCalls(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ facts, statements, bytes int }{{0, 5, 10 << 10}, {1, 7, 16 << 10}, {20, 9, 40 << 10}} {
+		s := openPlain(t, filepath.Join(t.TempDir(), "store.db"))
+		commitOne(t, s, "first", test.facts)
+		file := &countedFile{File: s.log.log.File}
+		s.log.log.File = file
+		before := s.wconn.runs
+		const commits = 20
+		for i := range commits {
+			commitOne(t, s, fmt.Sprint("ep_", i), test.facts)
+		}
+		statements := (s.wconn.runs - before) / commits
+		t.Logf("%d facts: %d statements, %d bytes a commit", test.facts, statements, file.bytes/commits)
+		if file.writes != commits || file.bytes/commits > test.bytes || statements > test.statements {
+			t.Errorf("%d commits with %d facts: %d writes to the log, %d bytes and %d statements each; want one, at most %d and %d",
+				commits, test.facts, file.writes, file.bytes/commits, statements, test.bytes, test.statements)
+		}
+	}
+}
+
+// TestRolledBackPagesAreNotWritten fills the writer's cache, so that pages go to the log before the commit, and rolls back; what another connection writes then takes
+// their place in the log and must stay.
+func TestRolledBackPagesAreNotWritten(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "store.db")
+	a, b := openPlain(t, path), openPlain(t, path)
+	if err := a.wconn.Exec(`PRAGMA cache_size = 10`); err != nil {
+		t.Fatal(err)
+	}
+	for round := range 3 {
+		refused := errors.New("no")
+		held := 0
+		err := a.Write(t.Context(), func(tx *Tx) error {
+			for i := range 50 {
+				e := &episode.Record{ID: fmt.Sprint("lost_", i), Project: "p", Session: "s", Role: episode.User, Content: strings.Repeat("lost ", 1000)}
+				if err := tx.AppendEpisode(e); err != nil {
+					return err
+				}
+				held = max(held, len(a.log.log.held))
+			}
+			return refused
+		})
+		if !errors.Is(err, refused) || held == 0 {
+			t.Fatalf("Write() = %v with %d bytes held, want pages in the log and %v", err, held, refused)
+		}
+		for i := range 10 {
+			commitOne(t, b, fmt.Sprintf("b_%d_%d", round, i), 1)
+		}
+		commitOne(t, a, fmt.Sprint("a_", round), 1)
+		for name, s := range map[string]*Store{"a": a, "b": b} {
+			report, err := s.Verify(t.Context())
+			if err != nil || len(report.Problems) > 0 || report.Count.Episodes != 11*(round+1) {
+				t.Fatalf("round %d, %s: Verify() = %d episodes, %v, %v; want %d", round, name, report.Count.Episodes, report.Problems, err, 11*(round+1))
+			}
+		}
+	}
+}
+
+func TestChore(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		amount     int64
+		contended  bool
+		now, later bool
+	}{
+		{9, false, false, false}, {9, true, false, false},
+		{10, false, true, true}, {10, true, false, true},
+		{99, true, false, true}, {100, true, true, true},
+	} {
+		if now, later := chore(test.amount, 10, 100, test.contended); now != test.now || later != test.later {
+			t.Errorf("chore(%d, 10, 100, %t) = %t, %t, want %t, %t", test.amount, test.contended, now, later, test.now, test.later)
+		}
+	}
+}
+
+// TestAnIndexThatYieldsGoesOnWhereItLeftOff writes a batch row by row, with another in between each time.
+func TestAnIndexThatYieldsGoesOnWhereItLeftOff(t *testing.T) {
+	t.Parallel()
+	s := openPlain(t, filepath.Join(t.TempDir(), "store.db"))
+	const rows = 9
+	for i := range rows {
+		commitOne(t, s, fmt.Sprint("ep_", i), 0)
+	}
+	for range rows {
+		left := 2 // one look before the batch is read, and one before its first row
+		if err := s.drain(t.Context(), pace{wait: true, bytes: indexBatchBytes, yield: func() bool { left--; return left < 0 }}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n, _, err := s.indexer.number(`SELECT count(*) FROM episode_doc`)
+	if err != nil || n != rows {
+		t.Errorf("%d documents after %d batches of one row, %v", n, rows, err)
+	}
+	if report, err := s.Verify(t.Context()); err != nil || len(report.Problems) > 0 {
+		t.Errorf("Verify() = %v, %v", report.Problems, err)
+	}
+}
