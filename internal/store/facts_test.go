@@ -2,7 +2,10 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -196,5 +199,60 @@ func TestAnEdgeKeepsTheHashThatWasFirstSeen(t *testing.T) {
 		if err := s.Write(t.Context(), func(tx *store.Tx) error { return tx.PutEdges([]store.EdgeRow{bad}) }); !errors.Is(err, store.ErrRefused) {
 			t.Errorf("PutEdges(%+v) = %v, want %v", bad, err, store.ErrRefused)
 		}
+	}
+}
+
+// TestManyFactsAreAsOneByOne puts lists with new keys, known ones and the same one twice at once, and their facts one by one into another store.
+func TestManyFactsAreAsOneByOne(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(7, 8))
+	at := time.Unix(1000, 0)
+	stores := [2]*store.Store{storetest.Open(t, store.Config{}), storetest.Open(t, store.Config{})}
+	for _, s := range stores {
+		ensure(t, s, "p", "s")
+	}
+	for round := range 60 {
+		id := fmt.Sprint("ep_", round)
+		list := make([]symbolic.Row, random.IntN(25))
+		for i := range list {
+			list[i] = fact("p", fmt.Sprint("name", random.IntN(60)), fmt.Sprint("value", random.IntN(3)), "h", id)
+			list[i].FactID = symbolic.FactID("p", list[i].QualifiedName, list[i].Kind, list[i].FilePath)
+			list[i].Offset = i
+		}
+		for n, s := range stores {
+			add(t, s, "p", "s", id, "text")
+			write(t, s, func(tx *store.Tx) error {
+				if n == 0 {
+					return tx.PutFacts("p", list, at)
+				}
+				for i := range list {
+					if err := tx.PutFacts("p", list[i:i+1], at); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+	}
+	var got [2][][]symbolic.Row
+	for n, s := range stores {
+		read(t, s, func(r *store.Reader) error {
+			all, err := drain(r.Facts(store.FactFilter{Project: "p"}))
+			if err != nil {
+				return err
+			}
+			got[n] = append(got[n], all)
+			for _, f := range all {
+				old, err := r.FactVersions("p", f.FactID)
+				if err != nil {
+					return err
+				}
+				got[n] = append(got[n], old)
+			}
+			return nil
+		})
+	}
+	if diff := cmp.Diff(got[1], got[0]); diff != "" || len(got[0]) < 40 {
+		t.Errorf("%d facts and their versions (-one by one +at once):\n%s", len(got[0])-1, diff)
 	}
 }

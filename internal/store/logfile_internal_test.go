@@ -110,10 +110,17 @@ func TestRolledBackPagesAreNotWritten(t *testing.T) {
 				}
 				held = max(held, len(a.log.log.held))
 			}
+			// SQLite looks into the log before it rolls back, and finds these. Whatever it does not look for must not be left.
+			if _, err := a.log.log.WriteAt([]byte("left"), 1<<30); err != nil {
+				return err
+			}
 			return refused
 		})
 		if !errors.Is(err, refused) || held == 0 {
 			t.Fatalf("Write() = %v with %d bytes held, want pages in the log and %v", err, held, refused)
+		}
+		if n := len(a.log.log.held); n > 0 {
+			t.Fatalf("%d bytes are held after the transaction was rolled back", n)
 		}
 		for i := range 10 {
 			commitOne(t, b, fmt.Sprintf("b_%d_%d", round, i), 1)
