@@ -25,7 +25,8 @@ const (
 	StateFresh DependentState = "fresh"
 	// StateChanged is one that was edited since. It may have been adapted or not: look at it.
 	StateChanged DependentState = "changed since it last saw this symbol"
-	// StateUnchecked is one of which nothing is known: its file cannot be read, or there is no earlier look to compare with.
+	// StateUnchecked is one of which nothing is known: its file cannot be read, or it was edited and what it was when its use was first seen is not on record. That is on
+	// record for calls, from when they are indexed, and for what implements a type, from the first report.
 	StateUnchecked DependentState = "not checked"
 )
 
@@ -92,8 +93,10 @@ type Dependent struct {
 // constants also what implements, extends and names them. qualifiedName is understood as by [Engine.Symbol].
 //
 // Calls are resolved by what the source says, without a compiler: each has the way in which it was found and a confidence. Files that have changed since they were
-// indexed are read anew first, so that nothing in the report is older than the call; files that are new are found by [Engine.Index]. The edges to the symbol are
-// recorded with what their other side was when they were first seen, which later reports compare with.
+// indexed are read anew first, so that nothing in the report is older than the call; files that are new are found by [Engine.Index].
+//
+// What a caller was when a call in it was first seen is on record from [Engine.Index] on, whether anybody asked or not. Which declaration the call reaches is worked out
+// for the report: another file may change that at any time. The edges to the symbol are then recorded in the dependency graph.
 //
 // The errors are those of [Engine.Symbol].
 func (e *Engine) Impact(ctx context.Context, qualifiedName string, depth int) (ImpactReport, error) {
@@ -233,6 +236,9 @@ func (v *codeView) dependent(d *cortex.Dependent, seen map[string]string) Depend
 			out.State = StateChanged
 		}
 	case cortex.Mentions:
+	}
+	if out.State == StateUnchecked && then == "" && s.Version == 1 {
+		out.State = StateFresh // whenever the use was first seen: the symbol has not been edited since it was
 	}
 	return out
 }

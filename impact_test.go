@@ -222,11 +222,10 @@ def caller(): other()
 func TestImpactOfTypes(t *testing.T) {
 	t.Parallel()
 	p := newCodeProject(t, bankSource)
-	want := []string{"1 Account implements Taker (method set) not checked", "1 any1 mentions Taker (same package) not checked"}
+	want := []string{"1 Account implements Taker (method set) fresh", "1 any1 mentions Taker (same package) fresh"}
 	if d := cmp.Diff(want, impactLines(p.impact("Taker", sakur4.ImpactOptions{Depth: 1}))); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}
-	want[0] = "1 Account implements Taker (method set) fresh" // there is an earlier look now
 	if d := cmp.Diff(want, impactLines(p.impact("Taker", sakur4.ImpactOptions{Depth: 1}))); d != "" {
 		t.Errorf("again: (-want +got)\n%s", d)
 	}
@@ -239,8 +238,30 @@ func TestImpactOfTypes(t *testing.T) {
 	if d := cmp.Diff([]string{"till/till.go"}, r.Importers); d != "" {
 		t.Errorf("Importers: (-want +got)\n%s", d)
 	}
-	if d := cmp.Diff([]string{"1 Pay mentions Limit (imported name) not checked"}, impactLines(r)); d != "" {
+	if d := cmp.Diff([]string{"1 Pay mentions Limit (imported name) fresh"}, impactLines(r)); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
+	}
+}
+
+// TestImpactOfWhatNobodyAskedFor edits callers, users and implementers before the first report of all. A call was seen when it was indexed. What else an edited symbol
+// uses, and when it was first seen to, is on no record.
+func TestImpactOfWhatNobodyAskedFor(t *testing.T) {
+	t.Parallel()
+	p := newCodeProject(t, bankSource)
+	p.edit("till/till.go", "return a.Withdraw(account.Limit) }", "return a.Withdraw(account.Limit / 2) }")
+	p.edit("till/till.go", "t.Withdraw(1) }", "t.Withdraw(1); t.Withdraw(2) }")
+	p.edit("account/account.go", "cents int }", "cents int64 }")
+	p.index()
+	for name, want := range map[string][]string{
+		"Account.Withdraw": {"1 Pay calls Account.Withdraw (receiver type) changed since it last saw this symbol",
+			"1 any1 calls Account.Withdraw (through an interface) changed since it last saw this symbol"},
+		"Pay":           {"1 Twice calls Pay (same file) fresh"},
+		"Taker":         {"1 Account implements Taker (method set) not checked", "1 any1 mentions Taker (same package) not checked"},
+		"account.Limit": {"1 Pay mentions Limit (imported name) not checked"},
+	} {
+		if d := cmp.Diff(want, impactLines(p.impact(name, sakur4.ImpactOptions{Depth: 1}))); d != "" {
+			t.Errorf("Impact(%s) (-want +got)\n%s", name, d)
+		}
 	}
 }
 

@@ -159,7 +159,8 @@ func addFile(src *cortex.Source, f *store.FileIndex) {
 		s := &f.Symbols[i]
 		src.Symbols = append(src.Symbols, cortex.Symbol{ID: s.Fact.FactID, Name: s.Fact.QualifiedName, Short: s.Short, Kind: codesym.Kind(s.Fact.Kind), File: file,
 			Signature: s.Fact.Value, Doc: s.Doc, Hash: s.Fact.ASTHash, SigHash: s.SigHash.String(), Start: s.Fact.Offset, End: s.End, Line: s.Fact.Line, EndLine: s.EndLine,
-			Parent: index(s.Parent), Bases: s.Bases, Test: s.Test, Exported: s.Exported, Partial: s.Partial})
+			Parent: index(s.Parent), Bases: s.Bases, Test: s.Test, Exported: s.Exported, Partial: s.Partial,
+			Version: s.Fact.Version})
 	}
 	for _, c := range f.Calls {
 		src.Refs = append(src.Refs, cortex.Ref{From: index(c.Caller), File: file, Callee: c.Callee, Receiver: c.Receiver, Offset: c.Offset, Line: c.Line, SeenHash: c.Seen})

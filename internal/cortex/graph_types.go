@@ -56,6 +56,8 @@ type Symbol struct {
 	Test, Exported bool
 	// Partial says that a syntax error lies in it or next to it.
 	Partial bool
+	// Version counts the texts that the index has had of it: 1 is one that was never edited. 0 is not known.
+	Version int
 }
 
 // Ref is one call site of a [Source].

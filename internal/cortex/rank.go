@@ -87,8 +87,12 @@ func (g *Graph) Rank(ctx context.Context, focus []string) ([]Ranked, error) {
 			out = append(out, Ranked{i, v})
 		}
 	}
+	late := make([]int, n)
+	for _, x := range out {
+		late[x.Symbol] = g.late(x.Symbol)
+	}
 	slices.SortFunc(out, func(a, b Ranked) int {
-		return cmp.Or(cmp.Compare(g.late(a.Symbol), g.late(b.Symbol)), cmp.Compare(b.Score, a.Score), cmp.Compare(a.Symbol, b.Symbol))
+		return cmp.Or(cmp.Compare(late[a.Symbol], late[b.Symbol]), cmp.Compare(b.Score, a.Score), cmp.Compare(a.Symbol, b.Symbol))
 	})
 	return out, nil
 }

@@ -13,7 +13,7 @@ import (
 
 // PutFile writes what was read in a file in place of what was known of it. Symbols that are as they were keep their rows, changed ones get a new version, and those
 // that are not in the file any more leave the ledger; their last value stays among the older ones. A call that was there before keeps the hash that its caller
-// had then. All facts must be of the project and the file.
+// had then; where the text is what it was and only read in another way, a caller that had not been edited still has not. All facts must be of the project and the file.
 func (tx *Tx) PutFile(project string, f FileIndex, at time.Time) error {
 	what := "put file " + f.File.Path
 	for i := range f.Symbols {
@@ -21,11 +21,12 @@ func (tx *Tx) PutFile(project string, f FileIndex, at time.Time) error {
 			return fail(tx.ctx, fmt.Errorf("symbol %s is not of this file: %w", row.FactID, ErrRefused), "%s", what)
 		}
 	}
-	num, known, err := tx.putFileRow(what, project, f.File, len(f.Symbols), len(f.Calls))
+	num, hash, err := tx.putFileRow(what, project, f.File, len(f.Symbols), len(f.Calls))
 	if err != nil {
 		return err
 	}
-	old, err := tx.oldFile(what, project, f.File.Path, num)
+	known := hash != unknownFile
+	old, err := tx.oldFile(what, project, f.File.Path, num, known && hash != "" && hash == f.File.Hash)
 	if err != nil {
 		return err
 	}
@@ -77,11 +78,11 @@ WHERE project_id = ? AND path = ? AND content_hash = ?`, f.Bytes, f.Modified, f.
 // RemoveFile forgets a file that is not there any more, and takes its symbols out of the ledger. It does nothing where nothing is known of the file.
 func (tx *Tx) RemoveFile(project, path string, at time.Time) error {
 	what := "remove file " + path
-	num, known, err := tx.fileNum(what, project, path)
-	if err != nil || !known {
+	num, hash, err := tx.fileNum(what, project, path)
+	if err != nil || hash == unknownFile {
 		return err
 	}
-	old, err := tx.oldFile(what, project, path, num)
+	old, err := tx.oldFile(what, project, path, num, false)
 	if err != nil {
 		return err
 	}
@@ -98,45 +99,52 @@ func (tx *Tx) RemoveFile(project, path string, at time.Time) error {
 	return err
 }
 
-func (tx *Tx) fileNum(what, project, path string) (num int64, known bool, err error) {
-	err = tx.each(what, `SELECT num FROM repo_file WHERE project_id = ? AND path = ?`, []any{project, path}, func(s *sqlite3.Stmt) error {
-		num, known = s.ColumnInt64(0), true
+// unknownFile stands for the hash of a file that the store knows nothing of.
+const unknownFile = "unknown"
+
+// fileNum returns the number of a file and the hash of what was read of it.
+func (tx *Tx) fileNum(what, project, path string) (num int64, hash string, err error) {
+	hash = unknownFile
+	err = tx.each(what, `SELECT num, content_hash FROM repo_file WHERE project_id = ? AND path = ?`, []any{project, path}, func(s *sqlite3.Stmt) error {
+		num, hash = s.ColumnInt64(0), s.ColumnText(1)
 		return nil
 	})
-	return num, known, err
+	return num, hash, err
 }
 
-func (tx *Tx) putFileRow(what, project string, f FileRow, symbols, calls int) (num int64, known bool, err error) {
-	num, known, err = tx.fileNum(what, project, f.Path)
+// putFileRow writes what is known of a file, and returns its number and the hash that it had before.
+func (tx *Tx) putFileRow(what, project string, f FileRow, symbols, calls int) (num int64, hash string, err error) {
+	num, hash, err = tx.fileNum(what, project, f.Path)
 	if err != nil {
-		return 0, false, err
+		return 0, "", err
 	}
-	if known {
+	if hash != unknownFile {
 		_, err = tx.exec(what, `
 UPDATE repo_file
 SET language = ?, package = ?, content_hash = ?, bytes = ?, modified = ?, indexed = ?, parser = ?, problem = ?, symbols = ?, calls = ?
 WHERE num = ?`, f.Language, f.Package, f.Hash, f.Bytes, f.Modified, f.Indexed, f.Parser, f.Problem, symbols, calls, num)
-		return num, true, err
+		return num, hash, err
 	}
 	_, err = tx.exec(what, `
 INSERT INTO repo_file (project_id, `+fileColumns+`)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, project, f.Path, f.Language, f.Package, f.Hash, f.Bytes, f.Modified, f.Indexed, f.Parser, f.Problem,
 		symbols, calls)
-	return tx.conn.LastInsertRowID(), false, err
+	return tx.conn.LastInsertRowID(), unknownFile, err
 }
 
 // oldFile is what the ledger and the index held of a file. A symbol that was read in it by another way than an indexing is among the facts as well.
 type oldFile struct {
 	facts map[int64]symbolic.Row
 	order []int64
-	// seen are the hashes that callers had, by caller and call, in source order.
+	// seen are the hashes that callers had, by caller and call, in source order; "" for one that it has still.
 	seen map[callKey][]string
 }
 
 // callKey names a call within a file by what does not change when text moves.
 type callKey struct{ caller, receiver, callee string }
 
-func (tx *Tx) oldFile(what, project, path string, num int64) (oldFile, error) {
+// oldFile reads what is known of a file. same says that its text is what it was.
+func (tx *Tx) oldFile(what, project, path string, num int64, same bool) (oldFile, error) {
 	old := oldFile{facts: map[int64]symbolic.Row{}, seen: map[callKey][]string{}}
 	callers := map[int]symbolic.Row{}
 	err := tx.each(what, `
@@ -171,6 +179,9 @@ ORDER BY ord`, []any{num}, func(s *sqlite3.Stmt) error {
 		hash := row.ASTHash
 		if seen := s.ColumnRawBlob(3); len(seen) > 0 {
 			hash = hex.EncodeToString(seen)
+		}
+		if same && hash == row.ASTHash {
+			hash = ""
 		}
 		old.seen[key] = append(old.seen[key], hash)
 		return nil
@@ -213,7 +224,7 @@ func (tx *Tx) putCalls(what string, file int64, f FileIndex, seen map[callKey][]
 			key := callKey{caller.FactID, c.Receiver, c.Callee}
 			if before := seen[key]; len(before) > 0 {
 				seen[key] = before[1:]
-				if before[0] != caller.ASTHash {
+				if before[0] != "" && before[0] != caller.ASTHash {
 					b, err := hex.DecodeString(before[0])
 					if err != nil {
 						return fail(tx.ctx, err, "%s", what)

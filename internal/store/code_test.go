@@ -165,6 +165,23 @@ func TestSymbolThatLeavesAndReturns(t *testing.T) {
 	})
 }
 
+// TestSeenHashOutlivesParsers reads a file that has not changed with another parser, by which its symbols have other hashes: nobody edited a caller. One that was
+// edited before stays so.
+func TestSeenHashOutlivesParsers(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t, store.Config{})
+	ensure(t, s, "p", "s")
+	putFile(t, s, "p", sourceFile("p", "a.go", "f", "g", "h"))
+	edited := sourceFile("p", "a.go", "f", "g=2", "h")
+	putFile(t, s, "p", edited)
+	again := sourceFile("p", "a.go", "f=3", "g=3", "h=3")
+	again.File.Hash, again.File.Parser = edited.File.Hash, 2
+	putFile(t, s, "p", again)
+	if diff := cmp.Diff([]string{"g 3", "h 1", "init "}, seen(fileIndex(t, s, "p", "a.go"))); diff != "" {
+		t.Errorf("after another parser (-want +got):\n%s", diff)
+	}
+}
+
 func TestPutFileRefuses(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t, store.Config{})
