@@ -19,7 +19,8 @@ const MaxTurnBytes = 64 << 20
 type (
 	// EpisodeID names an episode: "ep_" and hexadecimal digits.
 	EpisodeID string
-	// FactID names a fact: "sym_" and hexadecimal digits, derived from its natural key.
+	// FactID names a fact: "sym_" and hexadecimal digits, derived from its natural key. The rows of package symbolic, which knows nothing of this one, hold it as a
+	// string: FactID(row.FactID) is what the calls of this package take.
 	FactID string
 	// PinID names a pin: "pin_" and hexadecimal digits.
 	PinID string
@@ -75,6 +76,11 @@ type Turn struct {
 	// ToolCalls are the calls of an assistant turn.
 	ToolCalls []ToolCall
 	// ToolCallID is the call that a tool turn answers; ToolName the tool's name, "" takes the call's.
+	//
+	// The name decides which parser looks first, and whether the result is the content of a file, whose facts are then compared with the file when they are
+	// recalled. It is where one of the name's words is read, view, cat or open and none is write, edit, list, search, grep, find, delete, create, replace, dir,
+	// directory, files or many (read_file, mcp__fs__read_text_file, View), and for get_file_contents, load_file, fetch_file and str_replace_editor. The file is the
+	// call's argument path, file_path, file, filename, file_name, absolute_path, target_file, relative_path, notebook_path or uri, or filePath or fileName.
 	ToolCallID, ToolName string
 	// Corrects names an earlier episode that this one replaces; "" for none. It is marked superseded and droppable.
 	Corrects EpisodeID

@@ -36,7 +36,7 @@ var (
 // Errors of [Session.Commit] and [Session.Pin].
 var (
 	// ErrInvalidTurn is returned when a turn cannot belong to the session: a result without an open call, a second result, an empty user turn.
-	// Nothing is stored.
+	// [Session.Observe] and [Session.Attach] return it for numbers and notes that cannot be. Nothing is stored. The error is a [*TurnError].
 	ErrInvalidTurn = errors.New("sakur4: invalid turn")
 	// ErrUnknownEpisode is returned when Corrects, or an id to extract from, names no episode of the project. Nothing is stored.
 	ErrUnknownEpisode = errors.New("sakur4: unknown episode")
@@ -174,19 +174,23 @@ func (e *BudgetError) Error() string {
 // Is reports whether target is [ErrBudgetOverflow].
 func (e *BudgetError) Is(target error) bool { return target == ErrBudgetOverflow }
 
-// TurnError says which part of a turn is wrong. It is [ErrInvalidTurn].
+// TurnError says which part of a [Turn], a [Usage] or a [Note] is wrong. It is [ErrInvalidTurn].
 type TurnError struct {
-	// Field is the field's name, ID the call id or episode id that it names, "" if none.
+	// Field is the field's name, with "Usage." or "Note." in front where it is one of theirs. ID is the call id or episode id that it names, "" if none.
 	Field, ID string
 	Msg       string
 }
 
 // Error names the field and the reason.
 func (e *TurnError) Error() string {
-	if e.ID != "" {
-		return fmt.Sprintf("sakur4: invalid turn: %s %q: %s", e.Field, e.ID, e.Msg)
+	what, field := "turn", e.Field
+	if of, rest, ok := strings.Cut(field, "."); ok {
+		what, field = strings.ToLower(of), rest
 	}
-	return fmt.Sprintf("sakur4: invalid turn: %s: %s", e.Field, e.Msg)
+	if e.ID != "" {
+		return fmt.Sprintf("sakur4: invalid %s: %s %q: %s", what, field, e.ID, e.Msg)
+	}
+	return fmt.Sprintf("sakur4: invalid %s: %s: %s", what, field, e.Msg)
 }
 
 // Is reports whether target is [ErrInvalidTurn].

@@ -22,7 +22,7 @@ type AnchorRef struct {
 	ID   string `json:"id"`
 }
 
-// FactAnchor names a fact. An interpretation of it goes stale as soon as the fact's source says something else.
+// FactAnchor names a fact, of a row by FactAnchor(FactID(row.FactID)). An interpretation of it goes stale as soon as the fact's source says something else.
 func FactAnchor(id FactID) AnchorRef { return AnchorRef{Type: episode.FactAnchor, ID: string(id)} }
 
 // EpisodeAnchor names an episode. Episodes never change, so an interpretation of one never goes stale; it is superseded with the episode.

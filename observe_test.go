@@ -91,3 +91,23 @@ func TestOpenNeverIgnoresAKey(t *testing.T) {
 		}
 	}
 }
+
+// TestErrorsSayWhatIsWrong: an error names the value that is wrong, a turn only where it is one.
+func TestErrorsSayWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	d := quick(t)
+	d.user("Go on.")
+	d.window()
+	_, usage := d.s.Observe(t.Context(), sakur4.Usage{PromptTokens: -1})
+	_, note := d.s.Attach(t.Context(), sakur4.Note{Kind: sakur4.NoteText})
+	_, turn := d.s.Commit(t.Context(), sakur4.Turn{Role: sakur4.RoleTool, ToolCallID: "call_9", Content: "x"})
+	for want, err := range map[string]error{
+		"sakur4: invalid usage: PromptTokens: a count is not negative":       usage,
+		"sakur4: invalid note: Text: a note is not empty":                    note,
+		`sakur4: invalid turn: ToolCallID "call_9": no open call of that id`: turn,
+	} {
+		if err == nil || err.Error() != want || !errors.Is(err, sakur4.ErrInvalidTurn) {
+			t.Errorf("the error is %q, want %q, which is %v", err, want, sakur4.ErrInvalidTurn)
+		}
+	}
+}

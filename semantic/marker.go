@@ -39,7 +39,7 @@ func Reason(e Entry, f Freshness) string {
 }
 
 // Render returns the entry as a prompt shows it. A fresh one is its text; any other has the heading in front, says what happened to the anchor, and ends with
-// the anchor's current value where there is one.
+// the anchor's current value where there is one. The text names code.query_symbol; where tool names have no dots, a model knows that tool as code_query_symbol.
 func Render(e Entry, f Freshness, now Current) string {
 	var b strings.Builder
 	switch f {
