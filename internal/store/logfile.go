@@ -96,8 +96,10 @@ func (f *logFile) flush() error {
 
 // ReadAt implements [vfs.File].
 func (f *logFile) ReadAt(p []byte, off int64) (int, error) {
-	if err := f.flush(); err != nil {
-		return 0, err
+	if off < f.at+int64(len(f.held)) && f.at < off+int64(len(p)) {
+		if err := f.flush(); err != nil {
+			return 0, err
+		}
 	}
 	return f.File.ReadAt(p, off)
 }

@@ -110,7 +110,7 @@ func TestRolledBackPagesAreNotWritten(t *testing.T) {
 					return err
 				}
 			}
-			// SQLite looks into the log before it rolls back, and finds these. Whatever it does not look for must not be left.
+			// Pages that SQLite does not look at again before it rolls back.
 			if _, err := a.log.log.WriteAt([]byte("left"), 1<<30); err != nil {
 				return err
 			}
