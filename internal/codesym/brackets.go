@@ -45,6 +45,34 @@ func (b *builder) matchStrictly() bool {
 	return len(stack) == 0
 }
 
+// unmatched returns how many brackets have no partner, where one that closes something else is taken for one too many, or for the sign that another is missing.
+func (b *builder) unmatched() int {
+	var stack []byte
+	alone := 0
+	for i := range b.toks {
+		t := &b.toks[i]
+		if t.kind != tokenPunct {
+			continue
+		}
+		switch t.c {
+		case '(', '[', '{':
+			stack = append(stack, closerOf(t.c))
+		case ')', ']', '}':
+			n := len(stack)
+			switch {
+			case n > 0 && stack[n-1] == t.c:
+				stack = stack[:n-1]
+			case n > 1 && stack[n-2] == t.c:
+				stack = stack[:n-2]
+				alone++
+			default:
+				alone++
+			}
+		}
+	}
+	return alone + len(stack)
+}
+
 // opener is a bracket that waits for its partner.
 type opener struct {
 	tok int32

@@ -283,7 +283,11 @@ func (b *builder) hash(symbols []Symbol) {
 		case tokenDedent:
 			return append(buf, 0, 2)
 		}
-		buf = binary.AppendUvarint(buf, uint64(t.end-t.start))
+		if n := t.end - t.start; n < 0x80 {
+			buf = append(buf, byte(n))
+		} else {
+			buf = binary.AppendUvarint(buf, uint64(n))
+		}
 		return append(buf, b.src[t.start:t.end]...)
 	}
 	closeTop := func() {

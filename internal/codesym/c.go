@@ -77,7 +77,7 @@ func (f *cFile) parse() {
 
 func (f *cFile) top() *cScope { return &f.scopes[len(f.scopes)-1] }
 
-func (f *cFile) reserved(s string) bool { return cReserved[s] || f.cpp && cppReserved[s] }
+func (f *cFile) reserved(s string) bool { return cReserved.has(s) || f.cpp && cppReserved.has(s) }
 
 func (f *cFile) name(i int) bool {
 	return i >= 0 && i < len(f.toks) && f.toks[i].kind == tokenIdent && !f.reserved(f.text(i))
@@ -108,7 +108,7 @@ func (f *cFile) attribute(i int) int {
 		switch {
 		case f.is(i, '[') && f.is(i+1, '['):
 			i = f.after(i)
-		case f.toks[i].kind == tokenIdent && f.is(i+1, '(') && cAttributes[f.text(i)]:
+		case f.toks[i].kind == tokenIdent && f.is(i+1, '(') && cAttributes.has(f.text(i)):
 			i = f.after(i + 1)
 		default:
 			return i
@@ -123,6 +123,9 @@ var cAttributes = set("__attribute__ __declspec alignas _Alignas __asm__ asm __a
 func (f *cFile) declaration(i int) int {
 	first := i
 	if f.is(i, ';') || f.is(i, '}') || f.is(i, ')') {
+		return i + 1
+	}
+	if f.between(i) {
 		return i + 1
 	}
 	for f.word(i, "template") {
@@ -177,6 +180,21 @@ func (f *cFile) declaration(i int) int {
 		}
 	}
 	return f.declarators(first, i)
+}
+
+// between reports whether the name at i is a macro that opens or closes something around declarations, such as __BEGIN_DECLS, and has its line for itself: it is no part of what
+// follows it.
+func (f *cFile) between(i int) bool {
+	if !f.toks[i].first || i+1 < len(f.toks) && !f.toks[i+1].first || !f.name(i) || !capitals(f.text(i)) {
+		return false
+	}
+	for part := range strings.SplitSeq(f.text(i), "_") {
+		switch part {
+		case "BEGIN", "END", "OPEN", "CLOSE", "START", "STOP", "ENTER", "LEAVE", "PUSH", "POP":
+			return true
+		}
+	}
+	return false
 }
 
 // accessAt reports whether a label for the members of a class stands at i.
@@ -461,7 +479,7 @@ func (f *cFile) callSites() {
 		if f.cpp && f.is(n, '<') && f.toks[n].start == t.end {
 			n = f.skipAngles(n)
 		}
-		if f.is(n, '(') && !f.reserved(f.text(i)) && !declares[f.text(i-1)] {
+		if f.is(n, '(') && !f.reserved(f.text(i)) && !declares.has(f.text(i-1)) {
 			f.call(f.receiverPath(i), f.text(i), int(t.start))
 		}
 	}

@@ -109,6 +109,14 @@ function h 10-10 | int h() NORETURN((1))
 `,
 	},
 	{
+		name: "macros around declarations", src: "__BEGIN_DECLS\nint a(void);\n__END_DECLS\n\n#define X 1\nint b(void) { return 1; }\nPOP\n",
+		want: `
+function a 2-2 | int a(void)
+constant X 5-5 | #define X 1
+function b 6-6 | int b(void)
+`,
+	},
+	{
 		name: "strings over lines of a macro", src: "#define T(x) \\\n  printf(\"fails:   \\\n    at %d\\n\" \\\n  , x); \\\n}\nint after(void) { return 1; }\n",
 		want: `
 function T 1-5 | #define T(x)

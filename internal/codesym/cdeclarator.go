@@ -400,7 +400,7 @@ func (f *cFile) parenthesis(h *cHead, start, i int) (next int, stop bool) {
 		}
 		return after, false
 	case h.words > 1 && f.name(i-1) && f.name(i-2) && capitals(f.text(i-1)) && !f.is(after, '{') &&
-		(f.name(i-3) || typeWords[f.text(i-3)] || f.is(i-3, '>') || f.is(i-3, '*') || f.is(i-3, '&')):
+		(f.name(i-3) || typeWords.has(f.text(i-3)) || f.is(i-3, '>') || f.is(i-3, '*') || f.is(i-3, '&')):
 		h.name = i - 2 // a macro behind a variable
 		return after, false
 	case h.words > 0 && f.name(i-1) && f.is(i-2, ']') && capitals(f.text(i-1)) && !f.is(after, '{'): // or behind a list
@@ -503,7 +503,7 @@ func (f *cFile) macroNames(h *cHead, i int) bool {
 // knr reports whether declarations of parameters in the old style begin at i, behind the bracket at open: it holds names alone, and words up to a semicolon and at last a
 // brace follow.
 func (f *cFile) knr(open, i int) bool {
-	if f.cpp || i >= len(f.toks) || f.toks[i].kind != tokenIdent || cAttributes[f.text(i)] || !f.name(open+1) {
+	if f.cpp || i >= len(f.toks) || f.toks[i].kind != tokenIdent || cAttributes.has(f.text(i)) || !f.name(open+1) {
 		return false
 	}
 	for k := open + 1; k < f.endOf(open); k++ {

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"sakur4/internal/digest"
 )
@@ -19,7 +20,7 @@ import (
 const MaxBytes = 8 << 20
 
 // Version is raised when the same text gives another [File] than before: what was read with another version is read again. A test holds it together with what is read.
-const Version = 5
+const Version = 7
 
 // The errors of [Parse].
 var (
@@ -127,10 +128,18 @@ func Binary(src string) bool {
 		return true
 	}
 	odd := 0
-	for i, r := range head {
-		if r < ' ' && r != '\n' && r != '\r' && r != '\t' && r != '\f' && r != '\v' && r != 0x1b || r == '\ufffd' && head[i] != 0xef {
+	for i := 0; i < len(head); {
+		c, n := head[i], 1
+		switch {
+		case c >= utf8.RuneSelf:
+			var r rune
+			if r, n = utf8.DecodeRuneInString(head[i:]); r == utf8.RuneError && n == 1 {
+				odd++
+			}
+		case c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != '\f' && c != '\v' && c != 0x1b:
 			odd++
 		}
+		i += n
 	}
 	return odd*10 > len(head)
 }

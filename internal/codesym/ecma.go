@@ -93,7 +93,7 @@ func (f *ecmaFile) op(i int, op string) bool {
 }
 
 func (f *ecmaFile) isEcmaName(i int) bool {
-	return i < len(f.toks) && f.toks[i].kind == tokenIdent && !ecmaReserved[f.text(i)]
+	return i < len(f.toks) && f.toks[i].kind == tokenIdent && !ecmaReserved.has(f.text(i))
 }
 
 // starts reports whether a statement begins at i.

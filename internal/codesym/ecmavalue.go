@@ -433,7 +433,7 @@ func (f *ecmaFile) callSites() {
 		} else if f.is(n, '<') && f.typed && f.toks[n].start == t.end {
 			n = f.skipAngles(n)
 		}
-		if !f.is(n, '(') || f.toks[n].first || ecmaReserved[f.text(i)] {
+		if !f.is(n, '(') || f.toks[n].first || ecmaReserved.has(f.text(i)) {
 			continue
 		}
 		after := f.after(n)

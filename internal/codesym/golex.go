@@ -98,12 +98,24 @@ func goOpen(word string) bool {
 var goReserved = set("break case chan const continue default defer else fallthrough for func go goto if import interface map package range return select struct switch type var")
 
 // set returns the words of s as a set.
-func set(s string) map[string]bool {
-	m := map[string]bool{}
-	for w := range strings.FieldsSeq(s) {
-		m[w] = true
+func set(s string) *words {
+	w := words{all: map[string]bool{}}
+	for word := range strings.FieldsSeq(s) {
+		w.all[word] = true
+		w.lengths[word[0]] |= 1 << len(word)
 	}
-	return m
+	return &w
+}
+
+// words is a set of words that is asked for nearly every name of a text, most of which are not in it.
+type words struct {
+	all map[string]bool
+	// lengths are the lengths of the words that begin with a byte.
+	lengths [256]uint32
+}
+
+func (w *words) has(s string) bool {
+	return s != "" && len(s) < 32 && w.lengths[s[0]]&(1<<len(s)) != 0 && w.all[s]
 }
 
 // goOperator returns the length of the operator that begins at i.

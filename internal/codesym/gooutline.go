@@ -34,7 +34,7 @@ func (b *builder) outlineGo() {
 
 // isName reports whether the token is an identifier that something may be declared as.
 func (b *builder) isName(i int) bool {
-	return i < len(b.toks) && b.toks[i].kind == tokenIdent && !goReserved[b.text(i)] && b.text(i) != "_"
+	return i < len(b.toks) && b.toks[i].kind == tokenIdent && !goReserved.has(b.text(i)) && b.text(i) != "_"
 }
 
 // outline adds a declaration from its tokens: first and last, and the last one of the signature.
@@ -211,9 +211,9 @@ func (b *builder) outlineGoMethods(open, end int) {
 var declares = set("func fn function def class interface struct enum record union trait mod macro_rules")
 
 // callsIn records what looks like a call in a range of tokens: a name that is not reserved, in front of a bracket.
-func (b *builder) callsIn(from, to int, reserved map[string]bool) {
+func (b *builder) callsIn(from, to int, reserved *words) {
 	for i := from; i+1 < min(to, len(b.toks)); i++ {
-		if b.toks[i].kind == tokenIdent && b.is(i+1, '(') && !reserved[b.text(i)] && !declares[b.text(i-1)] {
+		if b.toks[i].kind == tokenIdent && b.is(i+1, '(') && !reserved.has(b.text(i)) && !declares.has(b.text(i-1)) {
 			b.call(b.receiverBefore(i), b.text(i), int(b.toks[i].start))
 		}
 	}

@@ -71,7 +71,7 @@ func (j *javaFile) word(i int, w string) bool {
 }
 
 func (j *javaFile) name(i int) bool {
-	return i < len(j.toks) && j.toks[i].kind == tokenIdent && !javaReserved[j.text(i)]
+	return i < len(j.toks) && j.toks[i].kind == tokenIdent && !javaReserved.has(j.text(i))
 }
 
 // annotation returns the token after the annotation at i.
@@ -109,7 +109,7 @@ func (j *javaFile) member(i int) int {
 				head = i
 			}
 			continue
-		case j.toks[i].kind == tokenIdent && javaModifiers[j.text(i)]:
+		case j.toks[i].kind == tokenIdent && javaModifiers.has(j.text(i)):
 			static, final = static || j.word(i, "static"), final || j.word(i, "final")
 			if i++; j.is(i, '-') { // non-sealed
 				i += 2
@@ -250,7 +250,7 @@ func (j *javaFile) field(first, head, i int, constant, test bool) int {
 		t := &j.toks[n]
 		switch {
 		case t.kind == tokenIdent:
-			if javaReserved[j.text(n)] && !javaTypes[j.text(n)] {
+			if javaReserved.has(j.text(n)) && !javaTypes.has(j.text(n)) {
 				return max(n, i+1)
 			}
 			name = n
@@ -485,7 +485,7 @@ func (j *javaFile) local(i int) int {
 func (j *javaFile) callSites() {
 	for i := 0; i+1 < len(j.toks); i++ {
 		t := &j.toks[i]
-		if t.kind != tokenIdent || t.mark&markName != 0 || javaReserved[j.text(i)] || j.is(i-1, '@') {
+		if t.kind != tokenIdent || t.mark&markName != 0 || javaReserved.has(j.text(i)) || j.is(i-1, '@') {
 			continue
 		}
 		n := i + 1

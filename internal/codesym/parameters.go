@@ -77,7 +77,7 @@ func named(parts []string, i int) bool {
 			return false
 		}
 	}
-	if typeWords[parts[i]] {
+	if typeWords.has(parts[i]) {
 		return false
 	}
 	for _, p := range parts[:i] {

@@ -28,7 +28,7 @@ func (b *builder) lexPython(odd bool) bool {
 		width := b.indentOf(i)
 		if len(open) > 0 {
 			word := src[i:identEnd(src, i)]
-			if !pyStatement[word] && (word != "async" || !strings.HasPrefix(src[i:], "async def ")) {
+			if !pyStatement.has(word) && (word != "async" || !strings.HasPrefix(src[i:], "async def ")) {
 				return
 			}
 			b.errorAt(opened[0], "bracket "+string(rune(open[0]))+" is not closed")

@@ -132,7 +132,7 @@ func (p *pyFile) line(i int) int {
 }
 
 func (p *pyFile) isPyName(i int) bool {
-	return i < len(p.toks) && p.toks[i].kind == tokenIdent && !pyReserved[p.text(i)]
+	return i < len(p.toks) && p.toks[i].kind == tokenIdent && !pyReserved.has(p.text(i))
 }
 
 // statementEnd returns the token that ends the statement at i: a line break, a semicolon, or the colon of a compound statement.

@@ -50,7 +50,7 @@ type rustScope struct {
 func (r *rustFile) top() *rustScope { return &r.scopes[len(r.scopes)-1] }
 
 func (r *rustFile) name(i int) bool {
-	return i < len(r.toks) && r.toks[i].kind == tokenIdent && !rustReserved[r.text(i)]
+	return i < len(r.toks) && r.toks[i].kind == tokenIdent && !rustReserved.has(r.text(i))
 }
 
 func (r *rustFile) word(i int, w string) bool {
@@ -512,10 +512,13 @@ func (r *rustFile) callSites() {
 			i = r.after(i) - 1 // attributes call nothing
 			continue
 		}
-		if t.kind != tokenIdent || t.mark&markName != 0 || rustReserved[r.text(i)] {
+		if t.kind != tokenIdent || t.mark&markName != 0 {
 			continue
 		}
 		n := i + 1
+		if c := r.toks[n].c; c != '(' && c != '!' && c != ':' || rustReserved.has(r.text(i)) {
+			continue
+		}
 		if r.is(n, '!') && n+1 < len(r.toks) && closerOf(r.toks[n+1].c) != 0 && r.toks[n].end == r.toks[n].start+1 {
 			r.call("", r.text(i), int(t.start))
 			continue

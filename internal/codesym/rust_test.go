@@ -83,6 +83,31 @@ struct m::A2 7-7 | struct A2
 	},
 }
 
+func TestRustBroken(t *testing.T) {
+	t.Parallel()
+	runGolden(t, codesym.Rust, rustBrokenCases)
+}
+
+var rustBrokenCases = []golden{
+	{
+		name: "quote, and another elsewhere", src: "fn a() {\n    f(list\", 1);\n}\n\nfn b() {\n    g();\n}\n\nfn c() {\n    h(\"x\");\n    let q = '\"';\n    i(\"y\");\n}\n\nfn d() {}\n// it's \" here\n",
+		want: `
+function a 1-3 | fn a() [partial]
+function b 5-7 | fn b()
+function c 9-13 | fn c()
+function d 15-15 | fn d()
+`,
+	},
+	{
+		name: "bracket, beside code in a string", src: "fn a() {\n    f(1;\n}\n\nfn b() {\n    g(\"\n        fn x() {}\n        pub fn y() {}\n    \");\n}\n\nfn c() {}\n",
+		want: `
+function a 1-3 | fn a() [partial]
+function b 5-10 | fn b()
+function c 12-12 | fn c()
+`,
+	},
+}
+
 func FuzzRust(f *testing.F) {
 	fuzz(f, codesym.Rust, rustSample, "impl", "enum A { #", "use a::{b,", "fn a() -> r#\"", "#[a")
 }

@@ -5,17 +5,28 @@ import "strings"
 var rustReserved = set("as async await break const continue crate dyn else enum extern false fn for if impl in let loop match mod move mut pub ref return self Self static struct super trait true type unsafe use where while abstract become box do final macro override priv typeof unsized virtual yield try gen")
 
 // lexRust fills the tokens and comments of Rust source. Strings may span lines there, so one missing quote turns the rest inside out: where the last string is not
-// closed, a second run ends strings that do not close in their line, and those that hold a declaration at the left of a line.
+// closed, or one holds a declaration and brackets have no partner, a second run ends strings that do not close in their line, and those that hold a declaration at the left
+// of a line. The one that leaves fewer brackets alone counts.
 func (b *builder) lexRust() {
-	if !b.lexRustAs(false) {
-		b.errors = nil
-		b.lexRustAs(true)
+	good, stray := b.lexRustAs(false)
+	alone := 0
+	if good && stray {
+		alone = b.unmatched()
+	}
+	if good && alone == 0 {
+		return
+	}
+	toks, comments, errors := b.toks, b.comments, b.errors
+	b.errors = nil
+	if b.lexRustAs(true); good && b.unmatched() > alone {
+		b.toks, b.comments, b.errors = toks, comments, errors
 	}
 }
 
-func (b *builder) lexRustAs(odd bool) (good bool) {
+// lexRustAs reports whether all strings are closed, and whether one holds a declaration.
+func (b *builder) lexRustAs(odd bool) (good, stray bool) {
 	src := b.src
-	b.toks, b.comments = make([]tok, 0, len(src)/4), nil
+	b.toks, b.comments = make([]tok, 0, len(src)/5), nil
 	first := true
 	good = true
 	push := func(start, end int, kind tokenKind, c byte) {
@@ -48,7 +59,7 @@ func (b *builder) lexRustAs(odd bool) (good bool) {
 					}
 				case src[end] == '"' && (prefix == "b" || prefix == "c"):
 					stop, ok := b.rustString(end, odd)
-					good = good && ok
+					good, stray = good && ok, stray || rustStray(src[end+1:stop])
 					push(i, stop, tokenString, 0)
 					i = stop
 					continue
@@ -64,7 +75,7 @@ func (b *builder) lexRustAs(odd bool) (good bool) {
 			i = end
 		case c == '"':
 			end, ok := b.rustString(i, odd)
-			good = good && ok
+			good, stray = good && ok, stray || rustStray(src[i+1:end])
 			push(i, end, tokenString, 0)
 			i = end
 		case c == '\'':
@@ -86,7 +97,7 @@ func (b *builder) lexRustAs(odd bool) (good bool) {
 			i = end
 		}
 	}
-	return good
+	return good, stray
 }
 
 // rustNumberEnd is numberEnd where two dots are a range and a dot may begin a method.

@@ -31,7 +31,7 @@ func (s *shFile) starts(i int) bool {
 		return true
 	}
 	t := &s.toks[i-1]
-	return t.kind == tokenNewline || t.c == '{' || t.c == '(' || t.c == '}' || t.kind == tokenNumber || t.kind == tokenIdent && shReserved[s.text(i-1)]
+	return t.kind == tokenNewline || t.c == '{' || t.c == '(' || t.c == '}' || t.kind == tokenNumber || t.kind == tokenIdent && shReserved.has(s.text(i-1))
 }
 
 // functionAt returns the token of the body of the function that is declared at i, 0 where none is.
@@ -69,7 +69,7 @@ func (s *shFile) command(i int) int {
 		if s.text(i) == "function" {
 			name++
 		}
-		if word := s.text(name); !shReserved[word] && !strings.ContainsAny(word, "$\"'`=/\\") {
+		if word := s.text(name); !shReserved.has(word) && !strings.ContainsAny(word, "$\"'`=/\\") {
 			d := decl{kind: Function, name: word, nameAt: int(s.toks[name].start), test: strings.HasPrefix(word, "test_")}
 			s.outline(d, i, min(s.after(body), len(s.toks))-1, body-1)
 			s.ends = append(s.ends, s.endOf(body))
@@ -102,7 +102,7 @@ func (s *shFile) command(i int) int {
 				s.constant(i, k, "export ", false)
 			}
 		}
-		if t.kind == tokenIdent && !shReserved[word] {
+		if t.kind == tokenIdent && !shReserved.has(word) {
 			s.call("", word, int(t.start))
 		}
 	}
@@ -153,7 +153,7 @@ func (s *shFile) substitutions(i int) {
 		for end < len(text) && (classes[text[end]]&classIdent != 0 || text[end] == '-' || text[end] == ':' || text[end] == '.') {
 			end++
 		}
-		if word := text[at:end]; end > at && end < len(text) && (text[end] == ')' || text[end] == ' ' || text[end] == '\n') && classes[word[0]]&classDigit == 0 && !shReserved[word] {
+		if word := text[at:end]; end > at && end < len(text) && (text[end] == ')' || text[end] == ' ' || text[end] == '\n') && classes[word[0]]&classDigit == 0 && !shReserved.has(word) {
 			s.call("", word, int(s.toks[i].start)+at)
 		}
 		at = end
