@@ -254,6 +254,36 @@ constant other 4-4 | other = 1
 	},
 }
 
+// TestEcmaBroken reads JSX with a character missing.
+func TestEcmaBroken(t *testing.T) {
+	t.Parallel()
+	runGolden(t, codesym.JavaScript, ecmaBrokenCases)
+}
+
+var ecmaBrokenCases = []golden{
+	{
+		name: "opening quote of an attribute", src: "function a() {\n  return <ul role=tab\" id=\"x\">\n    it's\n  </ul>;\n}\nfunction b() {\n  return <p id=\"y\" />;\n}\n",
+		want: `
+function a 1-5 | function a() [partial]
+function b 6-8 | function b()
+`,
+	},
+	{
+		name: "closing quote of an attribute", src: "function a() {\n  return <ul role=\"tab\n    id=\"x\">\n    one\n  </ul>;\n}\nfunction b() {\n  return <p id=\"y\" />;\n}\n",
+		want: `
+function a 1-6 | function a() [partial]
+function b 7-9 | function b()
+`,
+	},
+	{
+		name: "bracket in a value", src: "function a() {\n  return (\n    <ul>\n      {l.map((x => (\n        <li>{x}</li>\n      ))}\n      it's\n    </ul>\n  );\n}\nfunction b() {\n  return 1;\n}\n",
+		want: `
+function a 1-10 | function a() [partial]
+function b 11-13 | function b()
+`,
+	},
+}
+
 func FuzzTypeScript(f *testing.F) {
 	fuzz(f, codesym.TypeScript, tsSample, "`${`${", "a(<", "class A { [", "export default", "const a = (b): c => d, e = f")
 }

@@ -336,12 +336,12 @@ func (l *ecmaLexer) punctuation(i int) int {
 	return end
 }
 
-// unbracket ends parentheses that are open in a value when its brace closes.
+// unbracket ends parentheses that are open in a value of JSX when its brace closes.
 func (l *ecmaLexer) unbracket() {
 	k := len(l.modes) - 1
 	for ; k >= 0 && k >= len(l.modes)-maxLookDown && (l.modes[k] == ecmaParen || l.modes[k] == ecmaControl); k-- {
 	}
-	if k >= 0 && (l.modes[k] == ecmaValue || l.modes[k] == ecmaTemplate) {
+	if k >= 0 && l.modes[k] == ecmaValue {
 		l.modes = l.modes[:k+1]
 	}
 }

@@ -18,7 +18,7 @@ var samples = map[codesym.Lang]string{
 
 // goldens are the texts of the other tests, with what is read in them.
 var goldens = map[codesym.Lang][][]golden{
-	codesym.Go: {goCases}, codesym.Python: {pythonCases}, codesym.TypeScript: {typescriptCases}, codesym.JavaScript: {javaScriptCases, ecmaValuesCases},
+	codesym.Go: {goCases}, codesym.Python: {pythonCases}, codesym.TypeScript: {typescriptCases}, codesym.JavaScript: {javaScriptCases, ecmaValuesCases, ecmaBrokenCases},
 	codesym.Rust: {rustCases, rustBrokenCases}, codesym.Java: {javaCases}, codesym.C: {cCases, cHeadsCases}, codesym.CPP: {cppCases, cppMacrosCases, cppHeadsCases, cppBrokenCases},
 	codesym.JSON: {jsonCases}, codesym.YAML: {yamlCases}, codesym.TOML: {tomlCases}, codesym.Markdown: {markdownCases}, codesym.SQL: {sqlCases}, codesym.Shell: {shellCases},
 }
