@@ -69,7 +69,9 @@ func (r *Resolver) Impact(target, depth, limit int) Impact {
 	seen := map[int32]bool{}
 	frontier := []Dependent{{Symbol: target, File: g.src.Symbols[target].File, Confidence: 1}}
 	for i := range g.variants(target) {
-		seen[g.key(i)] = true
+		if s := &g.src.Symbols[i]; s.Name == g.src.Symbols[target].Name || g.lang(s.File) == codesym.Go { // a declaration in a header is no other thing
+			seen[g.dependentKey(&Dependent{Symbol: i, File: s.File})] = true
+		}
 	}
 	total, walked := 0, 0
 	for d := 0; d < depth && len(frontier) > 0; d++ {
@@ -132,12 +134,18 @@ func (g *Graph) compareDependents(a, b Dependent) int {
 	return cmp.Or(cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(a.File, b.File), cmp.Compare(a.Symbol, b.Symbol))
 }
 
-// dependentKey is the key of a symbol, or one of its own for the code of a file.
+// dependentKey tells dependents apart: variants of a Go declaration under other build constraints are one, overloads of other languages are not, and the code of a
+// file has a key of its own.
 func (g *Graph) dependentKey(d *Dependent) int32 {
-	if d.Symbol < 0 {
+	switch {
+	case d.Symbol < 0:
 		return int32(-1 - d.File)
+	case g.lang(d.File) == codesym.Go:
+		if all := g.byKey[g.key(d.Symbol)]; len(all) > 0 {
+			return all[0]
+		}
 	}
-	return g.key(d.Symbol)
+	return int32(d.Symbol)
 }
 
 // variants yields the declarations that a symbol is one of: of Go under other build constraints, of other languages its overloads too.

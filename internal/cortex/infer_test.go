@@ -134,6 +134,49 @@ fn g() { let s = S::new(); s.show(); }
 1 calls t.cpp:W::a() [3] via T::go(), receiver type 0.90
 1 calls t.cpp:f() [4] via T::go(), receiver type 0.90
 `},
+		{"overloads", `
+-- p/A.java --
+package p;
+class A {
+  void f(int x) { f("", x); }
+  void f(String s, int x) { g(); }
+  void g() { f(1); }
+  void h(int x) { g(); }
+  void h(String s) { g(); }
+}
+-- p/B.java --
+package p;
+// A, and a * of A
+class B { String s = "an A of B"; Runnable r = A::g; /* A */ Object o = A.class; }
+`, "A.g()", `
+1 calls p/A.java:A.f(String, int) [4] via A.g(), same scope 0.95
+1 calls p/A.java:A.h(int) [6] via A.g(), same scope 0.95
+1 calls p/A.java:A.h(String) [7] via A.g(), same scope 0.95
+1 mentions p/B.java:B [3] via A.g(), receiver type 0.90
+`},
+		{"what is no use", `
+-- a.py --
+"""Job is
+a Job."""
+class Job: pass
+-- b.py --
+from a import Job # Job
+__all__ = ["Job", 'other']
+def f():
+    '''makes a Job'''
+    log("a Job", 'it\'s a Job')
+    return "Job"
+x = 1 # no Job
+-- c.py --
+from a import Job
+def g(x: "Job"): return Job
+`, "Job", `
+1 mentions b.py:(file) [2] via Job, same word 0.60
+1 mentions b.py:f [6] via Job, same word 0.60
+1 mentions c.py:g [2] via Job, same word 0.60
+imported by b.py
+imported by c.py
+`},
 		{"methods of traits", `
 -- src/lib.rs --
 struct S;

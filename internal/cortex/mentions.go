@@ -76,6 +76,12 @@ func (r *Resolver) namers(symbol int) []int {
 		return slices.Compact(out)
 	}
 	out := []int{home}
+	if g.lang(home) == codesym.Java { // which knows its package without imports
+		out = out[:0]
+		for _, f := range g.byPackage[pkg] {
+			out = append(out, int(f))
+		}
+	}
 	for _, i := range r.importsOf(symbol) {
 		if m := &g.src.Imports[i]; out[len(out)-1] != m.File && r.provides(m, symbol) {
 			out = append(out, m.File)
@@ -91,7 +97,7 @@ func (r *Resolver) wordMentions(symbol, file int, text string, yield func(Depend
 	s := &g.src.Symbols[symbol]
 	for at := wordAt(text, s.Short, 0); at >= 0; at = wordAt(text, s.Short, at+1) {
 		end := at + len(s.Short)
-		if file == s.File && at >= s.Start && at < s.End || strings.HasPrefix(text[end:], "(") || inComment(text, at) {
+		if file == s.File && at >= s.Start && at < s.End || strings.HasPrefix(text[end:], "(") || r.inProse(file, text, at) {
 			continue
 		}
 		tier := SameWord
@@ -132,13 +138,6 @@ func (r *Resolver) memberAt(symbol, file int, text string, at int) Tier {
 		}
 	}
 	return 0
-}
-
-// inComment reports whether the line of an offset is a comment up to there.
-func inComment(text string, at int) bool {
-	line := text[strings.LastIndexByte(text[:at], '\n')+1 : at]
-	trimmed := strings.TrimLeft(line, " \t")
-	return strings.Contains(line, "//") || strings.HasPrefix(trimmed, "#") || strings.HasPrefix(trimmed, "*") || strings.HasPrefix(trimmed, "/*")
 }
 
 func (r *Resolver) mention(symbol, file, offset, line int, tier Tier, yield func(Dependent)) {

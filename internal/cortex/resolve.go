@@ -47,6 +47,7 @@ type Resolver struct {
 	named     map[sakeKey]*namesakes
 	typesOf   map[nameIn][]int       // types that a file may mean by a name
 	receivers map[receiverKey]string // types that receivers were declared with
+	proses    map[int][]span         // comments and strings of a file
 	handedOn  map[*Import][]*Import  // what modules hand on
 	modules   map[string][]int       // files by what imports may call them; nil before it is asked for
 	importing map[hint][]int32       // imports by what they name; nil before it is asked for
@@ -70,7 +71,7 @@ type nameIn struct {
 // NewResolver returns a resolver over a graph.
 func NewResolver(g *Graph) *Resolver {
 	return &Resolver{g: g, known: map[int][]Edge{}, near: map[nameIn]int{}, aliases: map[int]map[string]*Import{}, sets: map[int]map[string]int{},
-		named: map[sakeKey]*namesakes{}, typesOf: map[nameIn][]int{}, reached: map[string]*reach{}, handedOn: map[*Import][]*Import{}, receivers: map[receiverKey]string{}, ifaces: map[string][]int32{}, written: map[int]string{}, lines: map[int][]int{}}
+		named: map[sakeKey]*namesakes{}, typesOf: map[nameIn][]int{}, reached: map[string]*reach{}, handedOn: map[*Import][]*Import{}, proses: map[int][]span{}, receivers: map[receiverKey]string{}, ifaces: map[string][]int32{}, written: map[int]string{}, lines: map[int][]int{}}
 }
 
 // Resolve returns the declarations that the ref at that index reaches, the surest first; none where it leaves the project or nobody knows.
