@@ -1,6 +1,19 @@
 package cortex
 
-import "context"
+import (
+	"context"
+
+	"sakur4/internal/codesym"
+)
+
+// Prose returns the beginnings and ends of what of a text is no code.
+func Prose(lang codesym.Lang, text string) [][2]int {
+	var out [][2]int
+	for _, s := range prose(lang, text) {
+		out = append(out, [2]int{s.from, s.to})
+	}
+	return out
+}
 
 // Looks returns how many declarations a resolver has compared something with.
 func (r *Resolver) Looks() int { return r.looks }

@@ -20,6 +20,8 @@ func FuzzGraph(f *testing.F) {
 	} {
 		f.Add(uint8(i), text, "module m\nrequire (\n a v1 // x\n)\nreplace a => ./b\n")
 	}
+	f.Add(uint8(1), "from .b import A\nclass C:\n  x: A\n  def m(self): self.y = A('it\\'s'); self.y.m(self.x.m) # A\n  \"\"\"A\nm = C()\nm.m()\n", "")
+	f.Add(uint8(2), "export { A } from './b'; export * from './b'; const s = new A(); class B { private t?: A; m() { this.t.m(s.m); s.m() } } // m", "")
 	langs := []string{"a.go", "a.py", "a.ts", "a.java", "a.rs", "a.cpp"}
 	f.Fuzz(func(t *testing.T, lang uint8, text, mod string) {
 		name := langs[int(lang)%len(langs)]
@@ -48,6 +50,13 @@ func FuzzGraph(f *testing.F) {
 					}
 				}
 			}
+		}
+		end := 0
+		for _, span := range cortex.Prose(l, text) {
+			if span[0] < end || span[1] <= span[0] || span[1] > len(text) {
+				t.Errorf("%v follows what ends at %d in a text of %d bytes", span, end, len(text))
+			}
+			end = span[1]
 		}
 		sum := 0.0
 		for _, x := range ranked(t, g, "b", "m") {

@@ -22,6 +22,7 @@ type Graph struct {
 	byKey                      [][]int32          // symbols by their keys, but for imports
 	scopes                     []string           // of the symbols
 	clauses                    []string           // names in the package clauses of Go files
+	dirs                       []string           // folders of the files
 
 	turn   chan struct{} // holds one value while links and totals are found or read
 	links  []link        // with totals; nil before they are asked for
@@ -34,6 +35,7 @@ func NewGraph(src *Source) *Graph {
 		byPackage: map[string][]int32{}, methods: map[string][]int32{}, method: map[string]int32{}, byBase: map[string][]int32{}, turn: make(chan struct{}, 1)}
 	for i, f := range src.Files {
 		g.byFile[f.Path] = i
+		g.dirs = append(g.dirs, path.Dir(f.Path))
 		g.byPackage[f.Package] = append(g.byPackage[f.Package], int32(i))
 	}
 	g.keys, g.scopes, g.clauses = make([]int32, len(src.Symbols)), make([]string, len(src.Symbols)), make([]string, len(src.Files))
@@ -198,4 +200,4 @@ func lastName(s string) string {
 }
 
 // dirOf returns the folder of a file, "." for the root.
-func (g *Graph) dirOf(file int) string { return path.Dir(g.src.Files[file].Path) }
+func (g *Graph) dirOf(file int) string { return g.dirs[file] }
