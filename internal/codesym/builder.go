@@ -190,10 +190,10 @@ func (b *builder) nest() {
 	sorted := true
 	for i := range order {
 		order[i] = i
-		sorted = sorted && (i == 0 || cmpDecl(b.decls[i-1], b.decls[i]) <= 0)
+		sorted = sorted && (i == 0 || cmpDecl(&b.decls[i-1], &b.decls[i]) <= 0)
 	}
 	if !sorted {
-		sort.SliceStable(order, func(i, j int) bool { return cmpDecl(b.decls[order[i]], b.decls[order[j]]) < 0 })
+		sort.SliceStable(order, func(i, j int) bool { return cmpDecl(&b.decls[order[i]], &b.decls[order[j]]) < 0 })
 		decls, at := make([]decl, len(order)), make([]int, len(order))
 		for i, o := range order {
 			decls[i], at[o] = b.decls[o], i
@@ -223,7 +223,7 @@ func (b *builder) nest() {
 	}
 }
 
-func cmpDecl(x, y decl) int {
+func cmpDecl(x, y *decl) int {
 	if x.start != y.start {
 		return x.start - y.start
 	}
