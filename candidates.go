@@ -103,6 +103,7 @@ func (s *Session) candidates(ctx context.Context, l *live, c *compaction) (evict
 		spans = append(spans, span{i, i + 1})
 		pos += n
 	}
+	in.Fresh, in.Again = l.Fresh+in.Unsent, l.Again
 	// What lies behind the first change of an earlier pass is sent anew wherever this one breaks.
 	same := common(c.before.IDs, l.counted.IDs)
 	for i := range in.Items {

@@ -152,6 +152,11 @@ type compaction struct {
 	reason  string
 }
 
+// unsent reports whether an entry at the end of the chat came after the last prompt. A fixed message comes with the turn that made it necessary.
+func (l *live) unsent(e *turn.Entry) bool {
+	return e.Seq > l.SentSeq || e.Filler()
+}
+
 func (c *compaction) applied() bool { return len(c.steps) > 0 || c.trims > 0 || c.shrunk > 0 }
 
 // rounds bounds the passes of one compaction. The planner works with estimated sizes of stubs; what is left above the target after a pass
@@ -161,7 +166,7 @@ const rounds = 5
 // compact changes the rendering until it fits. Where nothing else helps, the head is written anew, with the pins that are in force.
 func (s *Session) compact(ctx context.Context, l *live, c *compaction) error {
 	c.before, c.entries, c.head, c.sent = l.counted, l.chat.Entries, l.headItems(), len(l.chat.Entries)
-	for c.sent > 0 && c.entries[c.sent-1].Seq > l.SentSeq {
+	for c.sent > 0 && l.unsent(c.entries[c.sent-1]) {
 		c.sent--
 	}
 	c.cut = len(l.chat.Entries)
@@ -274,8 +279,11 @@ func (s *Session) squeeze(ctx context.Context, l *live, c *compaction) error {
 			}
 			c.shift = false
 		}
-		if c.reason == "" || len(p.Steps) > 0 {
+		switch {
+		case c.reason == "":
 			c.reason = p.Reason
+		case len(p.Steps) > 0:
+			c.reason += "; then " + p.Reason
 		}
 		if p.Floor != "" && (len(p.Trims) > 0 || c.trims == 0) {
 			c.floor = p.Floor // a floor that was cut is named in any case, also where a later pass was stopped by another one

@@ -236,7 +236,8 @@ type Hints struct {
 
 // Plan is a compaction: where the prompt changes and what leaves it behind that place.
 type Plan struct {
-	// Cut is the place of the change with the cache's arithmetic.
+	// Cut is the place of the change with the cache's arithmetic: its position is that of the first token which is not as it was. That lies a few tokens behind the start
+	// of the first changed message, which [Plan.Reason] names, where both begin alike.
 	Cut boundary.Plan
 	// Steps are the rungs that episodes take, each with its reason and the tokens that it reclaims.
 	Steps []evict.Step
@@ -244,7 +245,7 @@ type Plan struct {
 	Before, After, Target int
 	// Floor names what kept the plan from its target or had to give way; "" for neither.
 	Floor string
-	// Reason is the plan's arithmetic in words.
+	// Reason is the planner's arithmetic in words, pass by pass: with the sizes that it expected, where Before, After and Cut are counted.
 	Reason string
 	// Pressure is why there is a plan.
 	Pressure evict.Pressure

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"sakur4/internal/names"
 	"sakur4/internal/turn"
 )
 
@@ -22,13 +23,13 @@ type goneName struct {
 const (
 	// maxGone bounds the remembered names: they are stored with every prompt.
 	maxGone = 256
-	// goneShare is the part of the window that the list of names may take, maxGoneTokens the most.
-	goneShare     = 40
+	// noteShare is the part of the window that the archive note may take with its list of names, noteRest what it takes without; maxGoneTokens is the most
+	// for the list.
+	noteShare     = 40
+	noteRest      = 100
 	maxGoneTokens = 800
-	// With KV shift a compaction is to cost one in forty of what it frees: shiftShare is that part of the window, where a compaction frees three tenths of it;
-	// shiftNote is what the rest of the note takes.
-	shiftShare = 133
-	shiftNote  = 100
+	// With KV shift a compaction is to cost three in a hundred of what it frees: shiftShare is that part of the window, where a compaction frees three tenths of it.
+	shiftShare = 111
 	// goneBytes is what a token holds of such a list, which is little: names are made of many short tokens.
 	goneBytes = 3
 	// goneHalf is after how many episodes a name has lost half of its weight.
@@ -68,22 +69,29 @@ func (l *live) leave(entries []*turn.Entry) {
 
 // goneTokens is the room of the list in a window of that many tokens.
 func (l *live) goneTokens(window int) int {
+	share := noteShare
 	if l.scattered {
-		return min(max(window/shiftShare-shiftNote, 0), maxGoneTokens)
+		share = shiftShare
 	}
-	return min(window/goneShare, maxGoneTokens)
+	return min(max(window/share-noteRest, 0), maxGoneTokens)
 }
 
-// goneNames returns the names for the note, the likeliest first: those that nothing in the prompt holds, as far as there is room.
+// goneNames returns the names for the note, the likeliest first: those that nothing in the prompt holds, nor an earlier
+// note that still stands there, as far as there is room.
 func (l *live) goneNames(window int) []string {
 	room := l.goneTokens(window) * goneBytes
 	if room == 0 || len(l.Gone) == 0 {
 		return nil
 	}
 	shown := map[string]bool{}
-	for _, e := range l.chat.Entries {
+	for i, e := range l.chat.Entries {
 		for _, id := range l.words.of(e) {
 			shown[l.words.names[id]] = true
+		}
+		for _, n := range e.Notes {
+			if n.Kind == turn.NoteArchive && i < len(l.chat.Entries)-1 { // that of the newest message is written anew
+				names.Scan(n.Text, false, func(name string) { shown[name] = true })
+			}
 		}
 	}
 	var out []string

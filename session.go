@@ -63,6 +63,9 @@ type renderState struct {
 	Generation int      `json:"generation"`
 	Base       int      `json:"base"`
 	Window     WindowID `json:"window"`
+	// Fresh is how many tokens of the prompts were new, Again how many the server had to process again because of compactions.
+	Fresh int `json:"fresh,omitempty"`
+	Again int `json:"again,omitempty"`
 	// Folded are the closed folds whose turns have been taken out.
 	Folded []string `json:"folded,omitempty"`
 	// Archived are the stretches of the record that are out of the prompt.

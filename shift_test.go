@@ -250,3 +250,39 @@ func TestKVShiftByHand(t *testing.T) {
 		})
 	}
 }
+
+// TestKVShiftUnsentReply: a long reply whose calls were interrupted has never been sent, also where the fixed message behind it has been, elsewhere: the plan counts it
+// among what is processed in any case.
+func TestKVShiftUnsentReply(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{3, 12} { // kept, and archived as it comes
+		t.Run(fmt.Sprintf("%d calls", size), func(t *testing.T) {
+			t.Parallel()
+			d := newShifted(t, ":memory:", newServer(8192))
+			for d.n < 2 || d.prev.Receipt.Used < 5700 {
+				w, _ := d.step()
+				d.prev = w
+			}
+			var calls []sakur4.ToolCall
+			for i := range size {
+				calls = append(calls, sakur4.ToolCall{ID: fmt.Sprintf("edit_%d", i), Name: "edit", Arguments: fmt.Sprintf(`{"path":"pool%d.go","text":%q}`, i, strings.Repeat("new text ", 60))})
+			}
+			d.commit(sakur4.Turn{Role: sakur4.RoleUser, Content: "Go on."})
+			d.send()
+			d.commit(sakur4.Turn{Role: sakur4.RoleAssistant, ToolCalls: calls})
+			d.commit(sakur4.Turn{Role: sakur4.RoleUser, Content: "Stop. What did you do?"})
+			w, r := d.send()
+			if w.Plan == nil {
+				t.Fatalf("nothing was compacted at %d tokens", r.Used)
+			}
+			before, reclaimed, reused := 0, 0, 0
+			_, arithmetic, _ := strings.Cut(w.Plan.Reason, ": ")
+			if _, err := fmt.Sscanf(arithmetic, "%d of %d tokens reclaimed, %d reused", &reclaimed, &before, &reused); err != nil {
+				t.Fatalf("Reason = %q: %v", w.Plan.Reason, err)
+			}
+			if reused-r.Cache.Reused > 100 || r.Cache.Predicted != r.Cache.Reused {
+				t.Errorf("the plan expects %d tokens to be reused, %d predicted, %d were (%s)", reused, r.Cache.Predicted, r.Cache.Reused, w.Plan.Reason)
+			}
+		})
+	}
+}

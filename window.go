@@ -193,9 +193,13 @@ func (s *Session) finish(l *live, w *Window, window int, p prediction) {
 	l.Pending, l.Named, l.Held = l.chat.Pending, nil, nil
 	l.InSlot, l.saved = "", nil
 	l.Window = w.ID
+	l.Fresh += newTokens
 	if w.Plan != nil {
 		l.Generation++
 		l.Base = l.counted.Total()
+		if p.Held {
+			l.Again += max(l.counted.Total()-p.Reused-newTokens, 0)
+		}
 	}
 	if l.fallback == "" {
 		l.Context, l.Template = l.profile.Window, l.profile.Template.Digest

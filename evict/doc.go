@@ -8,7 +8,8 @@
 // Everything behind the first changed token is processed again by the server. So the place of the change decides what a plan costs, and Pick
 // weighs every [Break] by the tokens to process plus the value given up behind it, for each token reclaimed: a plan that falls somewhat short of its target
 // is better than one that pays for the rest with a break far in front. [Score] says what an episode is worth, and [Name] what the names that only it keeps in
-// the prompt add to that.
+// the prompt add to that: those written lately or often, and those in a result that is being worked with. [Policy.MaxAgain] bounds what all compactions of a session together
+// may cost.
 //
 // What Pick promises:
 //   - Nothing before the break changes, and what is protected does not change unless the prompt exceeds its hard limit.

@@ -30,6 +30,6 @@ func Example() {
 		fmt.Println(step.Episode, step.Reason)
 	}
 	// Output:
-	// break at token 800: 5910 of 7700 tokens reclaimed, 800 reused, 990 prefilled, value lost 10
+	// first changed message at token 800: 5910 of 7700 tokens reclaimed, 800 reused, 990 prefilled, value lost 10
 	// ep_3 tier live → masked (value 1.35, 5910 tokens reclaimed)
 }

@@ -108,7 +108,7 @@ func (p *prompt) plan(o *outcome, a attempt) Plan {
 	if o.archived {
 		note = p.in.NoteTokens
 	}
-	pl.Reused, pl.Prefilled = p.reuse(b.Break, pl.After, note, a.shift)
+	pl.Reused, pl.Prefilled = p.reuse(b.Break, pl.After, note+p.unsent(o), a.shift)
 	pl.Cost = float64(pl.Prefilled) + lossTokens(lost)
 	if a.shift {
 		pl.MinRun = p.minRun(o)
@@ -139,7 +139,7 @@ func (p *prompt) breakFor(item int) indexed {
 
 // reason puts a plan's arithmetic into words.
 func (p *prompt) reason(pl Plan, b indexed, lost int64, gave bool) string {
-	s := fmt.Sprintf("break at token %d: %d of %d tokens reclaimed, %d reused, %d prefilled, value lost %.0f", b.Pos, pl.Before-pl.After, pl.Before, pl.Reused, pl.Prefilled, lossTokens(lost))
+	s := fmt.Sprintf("first changed message at token %d: %d of %d tokens reclaimed, %d reused, %d prefilled, value lost %.0f", b.Pos, pl.Before-pl.After, pl.Before, pl.Reused, pl.Prefilled, lossTokens(lost))
 	if b.Note != "" {
 		s += " (" + b.Note + ")"
 	}
@@ -203,6 +203,17 @@ func stepReason(it Item, score int, to Tier, tokens int) string {
 	return string(b)
 }
 
+// unsent returns how many of the tokens at the end that the server has not seen stay in the prompt.
+func (p *prompt) unsent(o *outcome) int {
+	left, n := p.in.Unsent, 0
+	for i := len(p.in.Items) - 1; i >= 0 && left > 0; i-- {
+		took := min(p.in.Items[i].Tokens, left)
+		left -= took
+		n += min(took, o.sizes[i])
+	}
+	return n
+}
+
 // minRun returns the smallest kept run after the first gap that the server holds, in tokens; 0 if there is none.
 func (p *prompt) minRun(o *outcome) int {
 	least, run, gap := 0, 0, false
@@ -220,7 +231,7 @@ func (p *prompt) minRun(o *outcome) int {
 			run += o.sizes[i]
 		}
 	}
-	run -= p.in.Unsent
+	run -= p.unsent(o)
 	end()
 	return least
 }

@@ -107,7 +107,11 @@ func (p *prompt) attempt(a attempt) (plan Plan, ok bool) {
 	if !a.shift {
 		need = p.in.Total - a.goal
 	}
-	ranking := best(p.weigh(moves, p.breaks(a.first), a.goal, a.shift), a.limit, a.least, need)
+	w := wanted{limit: a.limit, least: a.least, need: need}
+	if w.bounded = p.in.Fresh > 0 && !a.shift; w.bounded {
+		w.allowance = share(p.policy.MaxAgain, p.in.Fresh) - p.in.Again
+	}
+	ranking := best(p.weigh(moves, p.breaks(a.first), a.goal, a.shift), w)
 	if len(ranking) == 0 {
 		return Plan{}, false
 	}
@@ -121,6 +125,9 @@ func (p *prompt) attempt(a attempt) (plan Plan, ok bool) {
 	}
 	o := p.outcome(moves, taken)
 	plan = p.plan(o, a)
+	if plan.Allowance = w.allowance; w.bounded {
+		plan.Reason += fmt.Sprintf("; allowed to process %d tokens again", max(w.allowance, 0))
+	}
 	for _, w := range ranking {
 		plan.Considered = append(plan.Considered, Alternative{
 			Break: w.index, Reclaimed: w.reclaimed, Prefilled: w.prefilled, After: w.after, Lost: lossTokens(w.lost), Cost: w.cost(), Reached: w.after <= a.target,
@@ -153,9 +160,9 @@ func (in Input) validate() error {
 	if in.Window <= 0 || in.Limit <= 0 || in.Limit > in.Window {
 		return fmt.Errorf("evict: window of %d tokens with a limit of %d", in.Window, in.Limit)
 	}
-	if in.Total < 0 || in.Target < 0 || in.NoteTokens < 0 || in.NoReplyTokens < 0 || in.HeadTokens < 0 || in.Unsent < 0 {
-		return fmt.Errorf("evict: negative count: total %d, target %d, note %d, no reply %d, head %d, unsent %d",
-			in.Total, in.Target, in.NoteTokens, in.NoReplyTokens, in.HeadTokens, in.Unsent)
+	if in.Total < 0 || in.Target < 0 || in.NoteTokens < 0 || in.NoReplyTokens < 0 || in.HeadTokens < 0 || in.Unsent < 0 || in.Fresh < 0 {
+		return fmt.Errorf("evict: negative count: total %d, target %d, note %d, no reply %d, head %d, unsent %d, fresh %d",
+			in.Total, in.Target, in.NoteTokens, in.NoReplyTokens, in.HeadTokens, in.Unsent, in.Fresh)
 	}
 	for i, it := range in.Items {
 		switch {

@@ -106,6 +106,9 @@ type Input struct {
 	HeadTokens int
 	// Unsent is the number of tokens at the end of the prompt that the server has not seen; every plan prefills them. Used for Shift alone.
 	Unsent int
+	// Fresh is the number of tokens that were new in the session so far, Again how many its compactions had the server process again. They bound what a plan may
+	// cost, see [Policy.MaxAgain]; Fresh 0 leaves it unbounded. Deletions alone are not bounded.
+	Fresh, Again int
 	// Shift asks for a plan of deletions alone, for a server that moves the kept tail instead of computing it again.
 	Shift bool
 	// Policy holds the rules; zero fields mean the defaults.
@@ -175,6 +178,8 @@ type Plan struct {
 	// after the first gap, in tokens.
 	Shift  bool
 	MinRun int
+	// Allowance is what the plan was allowed to have processed again, see [Policy.MaxAgain]; below 0 where more than that was spent before, and 0 without a bound.
+	Allowance int
 	// Considered holds the best few breaks, the chosen one first.
 	Considered []Alternative
 }

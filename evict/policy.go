@@ -23,6 +23,8 @@ const (
 	DefaultMaxResult = 0.125
 	// DefaultMinReclaim is the share of the window that a compaction must free to be worth its break.
 	DefaultMinReclaim = 0.10
+	// DefaultMaxAgain is the share of the new tokens that compactions may have the server process again, taken over the whole session.
+	DefaultMaxAgain = 0.15
 	// DefaultSnapTolerance is the distance in tokens over which a cut may be moved back onto a checkpoint.
 	DefaultSnapTolerance = 512
 )
@@ -41,6 +43,9 @@ type Policy struct {
 	MaxResult float64
 	// MinReclaim is the share that a compaction must free unless the hard limit is exceeded. 0: [DefaultMinReclaim].
 	MinReclaim float64
+	// MaxAgain bounds what compactions cost: all of them together have the server process at most this share of the session's new tokens again, as long as there is a
+	// place to cut that costs no more; see [Input.Fresh]. 0: [DefaultMaxAgain]; 1 hardly bounds it.
+	MaxAgain float64
 	// SnapTolerance is the distance in tokens over which a cut may be moved back onto a checkpoint. 0: [DefaultSnapTolerance].
 	// Pick does not apply it: the caller resolves breaks with it.
 	SnapTolerance int
@@ -91,6 +96,9 @@ func (p Policy) WithDefaults(profile string) Policy {
 	if p.MinReclaim == 0 {
 		p.MinReclaim = DefaultMinReclaim
 	}
+	if p.MaxAgain == 0 {
+		p.MaxAgain = DefaultMaxAgain
+	}
 	if p.SnapTolerance == 0 {
 		p.SnapTolerance = DefaultSnapTolerance
 	}
@@ -109,7 +117,7 @@ func (p Policy) Validate() error {
 	for _, s := range []struct {
 		name  string
 		share float64
-	}{{"Trigger", d.Trigger}, {"Target", d.Target}, {"KeepRecent", d.KeepRecent}, {"MaxResult", d.MaxResult}, {"MinReclaim", d.MinReclaim}} {
+	}{{"Trigger", d.Trigger}, {"Target", d.Target}, {"KeepRecent", d.KeepRecent}, {"MaxResult", d.MaxResult}, {"MinReclaim", d.MinReclaim}, {"MaxAgain", d.MaxAgain}} {
 		// Written so that a NaN is refused too.
 		if !(s.share > 0 && s.share <= 1) {
 			errs = append(errs, fmt.Errorf("evict: %s %v is not a share between 0 and 1", s.name, s.share))

@@ -12,7 +12,7 @@ import (
 
 func TestPolicyWithDefaults(t *testing.T) {
 	t.Parallel()
-	base := evict.Policy{KeepRecent: 0.06, MaxResult: 0.125, MinReclaim: 0.10, SnapTolerance: 512}
+	base := evict.Policy{KeepRecent: 0.06, MaxResult: 0.125, MinReclaim: 0.1, MaxAgain: 0.15, SnapTolerance: 512}
 	with := func(profile string, trigger, target float64) evict.Policy {
 		p := base
 		p.Profile, p.Trigger, p.Target = profile, trigger, target
@@ -51,6 +51,7 @@ func TestPolicyValidate(t *testing.T) {
 		{"unknown profile", evict.Policy{Profile: "fast"}, []string{`unknown profile "fast"`}},
 		{"no share", evict.Policy{Trigger: 1.5, Target: -1}, []string{"Trigger 1.5", "Target -1"}},
 		{"not a number", evict.Policy{MinReclaim: math.NaN()}, []string{"MinReclaim NaN"}},
+		{"all is too much", evict.Policy{MaxAgain: 1.5}, []string{"MaxAgain 1.5"}},
 		{"target at the trigger", evict.Policy{Trigger: 0.5, Target: 0.5}, []string{"Target 0.5 is not below Trigger 0.5"}},
 		{"keeps more than the target", evict.Policy{KeepRecent: 0.6}, []string{"KeepRecent 0.6 is not below Target 0.45"}},
 		{"negative tolerance", evict.Policy{SnapTolerance: -1}, []string{"SnapTolerance -1"}},

@@ -76,10 +76,15 @@ type weighed struct {
 	reached                  bool
 	// unsent is the size of what every plan prefills, and so no part of its cost.
 	unsent int
+	// dear says that it processes more again than it is allowed to.
+	dear bool
 }
 
-// cost is what a plan costs beyond what every plan does, in tokens.
-func (w *weighed) cost() float64 { return float64(w.prefilled-w.unsent) + lossTokens(w.lost) }
+// again is what a plan has processed beyond what every plan does, in tokens.
+func (w *weighed) again() int { return w.prefilled - w.unsent }
+
+// cost adds the value that is given up, in tokens.
+func (w *weighed) cost() float64 { return float64(w.again()) + lossTokens(w.lost) }
 
 // weigh returns what the best plan comes to at every break, aiming at goal tokens.
 func (p *prompt) weigh(moves []move, breaks []indexed, goal int, shift bool) []weighed {
@@ -112,17 +117,17 @@ func (p *prompt) weigh(moves []move, breaks []indexed, goal int, shift bool) []w
 			}
 		}
 		w := weighed{Break: b.Break, unsent: p.in.Unsent, index: b.index, prefix: n, lost: s.lost, reached: ok, after: p.in.Total - s.tokens + note, reclaimed: s.tokens - note}
-		w.reused, w.prefilled = p.reuse(b.Break, w.after, note, shift)
+		w.reused, w.prefilled = p.reuse(b.Break, w.after, note+p.in.Unsent, shift)
 		out = append(out, w)
 	}
 	return out
 }
 
-// reuse predicts how the server splits a prompt of that many tokens. At least one token is always evaluated.
-func (p *prompt) reuse(b Break, after, note int, shift bool) (reused, prefilled int) {
+// reuse predicts how the server splits a prompt of that many tokens, fresh of which it has not seen. At least one token is always evaluated.
+func (p *prompt) reuse(b Break, after, fresh int, shift bool) (reused, prefilled int) {
 	reused = b.Reuse
 	if shift {
-		reused = after - p.in.Unsent - note
+		reused = after - fresh
 	}
 	reused = max(min(reused, after-1), 0)
 	return reused, after - reused
@@ -155,14 +160,22 @@ func (p *prompt) breaks(first bool) []indexed {
 // tokens are not worth a break far in front.
 const enough = 9
 
+// wanted is what a plan has to do.
+type wanted struct {
+	// limit is the most that may be left, least what has to be reclaimed at least, need what the goal asks for; allowance what may be processed again.
+	limit, least, need, allowance int
+	bounded                       bool
+}
+
 // best returns the few best of the breaks that will do, the best first: those that reclaim half of need or, if none reaches the goal, those that come near the
-// most that can be reclaimed. What a plan falls short of the goal brings the next compaction nearer, and that is in its cost for each token. Plans above limit
-// or that reclaim less than least will never do. Empty if none will.
-func best(all []weighed, limit, least, need int) []weighed {
-	least = max(least, 1)
+// most that can be reclaimed. What a plan falls short of the goal brings the next compaction nearer, and that is in its cost for each token. Plans above the limit
+// or that reclaim less than the least will never do. Those within the allowance come before the others, of which the ones that process the least again for each token
+// reclaimed are the best. Empty if none will do.
+func best(all []weighed, a wanted) []weighed {
+	a.least = max(a.least, 1)
 	reached, most := false, 0
 	for i := range all {
-		if w := &all[i]; w.after <= limit && w.reclaimed >= least {
+		if w := &all[i]; w.after <= a.limit && w.reclaimed >= a.least {
 			reached = reached || w.reached
 			most = max(most, w.reclaimed)
 		}
@@ -170,12 +183,13 @@ func best(all []weighed, limit, least, need int) []weighed {
 	out := make([]weighed, 0, maxConsidered+1)
 	for i := range all {
 		w := &all[i]
-		if w.after > limit || w.reclaimed < least {
+		if w.after > a.limit || w.reclaimed < a.least {
 			continue
 		}
-		if !w.reached && (reached && w.reclaimed*2 < need || !reached && w.reclaimed*10 < most*enough) {
+		if !w.reached && (reached && w.reclaimed*2 < a.need || !reached && w.reclaimed*10 < most*enough) {
 			continue
 		}
+		w.dear = a.bounded && w.again() > a.allowance
 		at, _ := slices.BinarySearchFunc(out, w, func(x weighed, w *weighed) int { return x.compare(w) })
 		if at < maxConsidered {
 			out = slices.Insert(out, at, *w)
@@ -187,7 +201,14 @@ func best(all []weighed, limit, least, need int) []weighed {
 
 // compare orders by cost for each token reclaimed; of equals the later break is better, then the one given first.
 func (w *weighed) compare(o *weighed) int {
-	if c := cmp.Compare(w.cost()/float64(max(w.reclaimed, 1)), o.cost()/float64(max(o.reclaimed, 1))); c != 0 {
+	if w.dear != o.dear {
+		return before(o.dear)
+	}
+	x, y := w.cost(), o.cost()
+	if w.dear {
+		x, y = float64(w.again()), float64(o.again())
+	}
+	if c := cmp.Compare(x/float64(max(w.reclaimed, 1)), y/float64(max(o.reclaimed, 1))); c != 0 {
 		return c
 	}
 	return cmp.Or(cmp.Compare(o.Item, w.Item), cmp.Compare(w.index, o.index))

@@ -18,8 +18,13 @@ const (
 	// usePoints is for every doubling of its uses, up to maxUses doublings: what many turns hold is the vocabulary of the task.
 	usePoints = 69
 	maxUses   = 6
-	// nameTokens is what a weight of 100 is worth: one time in eight the name is needed, and looking it up takes a round trip of tripTokens.
-	nameTokens = tripTokens / 16
+	// nameTokens is what a weight of 100 is worth: in recorded sessions about one time in eight the name is written before the next compaction, and looking it
+	// up takes a round trip of tripTokens.
+	nameTokens = tripTokens / 8
+	// rareHolders is how many results may hold a name that says which of them is worked with; companyFade is how many turns a result grows older for each
+	// that its names stay in use: work moves on in the end.
+	rareHolders = 4
+	companyFade = 4
 )
 
 // weight is what a name adds to the value of what holds it, in hundredths.
@@ -36,7 +41,9 @@ func (p *prompt) workingSet() []int {
 		return worth
 	}
 	weights := make([]int, len(p.in.Names))
+	ages := p.company()
 	for i, n := range p.in.Names {
+		n.Age = min(n.Age, int(ages[i]))
 		weights[i] = n.weight()
 	}
 	type holder struct {
@@ -72,6 +79,48 @@ func (p *prompt) workingSet() []int {
 		}
 	}
 	return worth
+}
+
+// company returns for each name how long ago one was written with which it stands in a result, in turns; names that are in no such company get the greatest age.
+// Names are needed in company: what a result holds that is worked with is several times as likely to be written next as what an equally old one holds.
+func (p *prompt) company() []int32 {
+	ages := make([]int32, len(p.in.Names))
+	for i := range ages {
+		ages[i] = math.MaxInt32
+	}
+	// The first results that hold a name, and how many do.
+	holders := make([][rareHolders]int32, len(p.in.Names))
+	held := make([]int32, len(p.in.Names))
+	written := make([]int32, len(p.in.Items)) // of a result, the newest item that writes one of its names, counted from 1
+	for i := range p.in.Items {
+		it := &p.in.Items[i]
+		for _, n := range it.Names {
+			switch {
+			case it.Role != roleTool:
+				if k := held[n]; k <= rareHolders {
+					for _, h := range holders[n][:k] {
+						written[h] = int32(i) + 1
+					}
+				}
+			case held[n] < rareHolders:
+				holders[n][held[n]] = int32(i)
+				held[n]++
+			default:
+				held[n] = rareHolders + 1
+			}
+		}
+	}
+	for i, w := range written {
+		if w == 0 {
+			continue
+		}
+		it := &p.in.Items[i]
+		age := int32(min(max(p.in.Items[w-1].Age, 0)+max(it.Age, 0)/companyFade, math.MaxInt32))
+		for _, n := range it.Names {
+			ages[n] = min(ages[n], age)
+		}
+	}
+	return ages
 }
 
 // lostNames returns how many of an item's names are gone on a rung, in percent: a masked result shows its first lines, a referenced one its path.

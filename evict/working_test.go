@@ -121,3 +121,50 @@ func TestPickNamesProperty(t *testing.T) {
 		}
 	}
 }
+
+// TestPickCompany: of equally old results the one stays whose names are being written, also for the names that nobody wrote yet.
+func TestPickCompany(t *testing.T) {
+	t.Parallel()
+	// Every result holds two names of its own.
+	build := func() evict.Input {
+		names := make([]evict.Name, 12)
+		for i := range names {
+			names[i] = evict.Name{Uses: 1, Age: 40}
+		}
+		in := workInput(names, []int32{0, 1}, []int32{2, 3}, []int32{4, 5}, []int32{6, 7}, []int32{8, 9}, []int32{10, 11})
+		for i := range in.Items[:len(in.Items)-1] {
+			in.Items[i].Age = 40
+		}
+		return in
+	}
+	gone := func(in evict.Input) string {
+		plan, err := evict.Pick(in)
+		if err != nil || len(plan.Steps) == 0 {
+			t.Fatalf("Pick = %+v, %v", plan, err)
+		}
+		for _, st := range plan.Steps {
+			if st.To == evict.Archived {
+				return st.Episode // the call: its result follows
+			}
+		}
+		return ""
+	}
+	for result := 2; result <= 12; result += 2 {
+		in := build()
+		in.Items[len(in.Items)-1].Names = in.Items[result].Names[:1]
+		// The name that was written is held by the newest user turn now; the other one is what the result is worth.
+		if got := gone(in); got == in.Items[result-1].Episode {
+			t.Errorf("one of the names of %s was written last, and it went all the same", in.Items[result].Episode)
+		}
+		// A name that many results hold says nothing about any of them.
+		for i := 2; i <= 12; i += 2 {
+			if i != result {
+				in.Items[i].Names = append([]int32{in.Items[result].Names[0]}, in.Items[i].Names...)
+			}
+		}
+		// Without that name it is the one that is worth least.
+		if got, want := gone(in), in.Items[result-1].Episode; got != want {
+			t.Errorf("a name that all hold was written: %s goes, want %s", got, want)
+		}
+	}
+}

@@ -30,14 +30,16 @@
 //     for the summary is the whole prompt with an instruction at its end, so it reuses the cache, and what it processes is counted.
 //   - sakur4 is [sakur4.Session.Window]; sakur4-shift is the same with [sakur4.Options.KVShift].
 //   - oracle (with -oracle) knows which names each later turn uses. It deletes whole turns, on a server that can move what is kept, so that it processes
-//     every new token once: a prefill ratio of 1, the least there is (a little below where a result comes back that was just deleted: its tokens are moved too). What it keeps is chosen greedily by names still needed for each token, so its
-//     hit rate is a mark to measure by and not a proof of the best.
+//     every new token once, and a result that comes back just after it was deleted not even that. What it keeps is chosen greedily by names still needed for each
+//     token, so its numbers are marks to measure by and no proof of the best: another policy may be better.
 //
 // # Numbers
 //
 // All tokens are the server's own, the simulator's being those of o200k_base.
 //
-//   - new_tokens: what was never in a prompt before, turns with their template overhead and the head once; summaries, placeholders, stubs and notes are not new.
+//   - new_tokens: what the recorded turns come to with their template overhead and the head once, long results cut to their eighth: the same number for every
+//     policy, so that ratios can be compared. Summaries, placeholders, stubs, pointers and notes are not new; what they cost is in the ratio. A policy that shows a
+//     repeated result as a reference processes less than what is new, and its ratio may lie below 1.
 //   - prompt_tokens, prefilled_tokens: of all requests, and what of them was not reused. prefill_ratio = prefilled_tokens ÷ new_tokens.
 //   - compaction_reuse: over the prompts that were compacted, tokens reused ÷ tokens that had been sent before in the same message; null without compactions.
 //   - compactions: prompts from which something was taken.

@@ -19,15 +19,22 @@ const system = "You are a careful engineer. Use the tools, and say what you foun
 type engine struct {
 	eng *sakur4.Engine
 	ses *sakur4.Session
+	// meter counts the tokens of the recorded turns as for every other policy. Nothing of it is sent.
+	meter *baseline
 }
 
 func openEngine(ctx context.Context, cfg config, srv server, shift bool) (_ *engine, err error) {
+	meter, err := newBaseline(ctx, cfg, srv)
+	if err != nil {
+		return nil, err
+	}
+	meter.compact = meter.truncate
 	eng, err := sakur4.Open(ctx, ":memory:", &sakur4.Options{Project: "replay", Backend: srv.backend(), Window: cfg.window, KVShift: shift,
 		Policy: &evict.Policy{Trigger: cfg.trigger, Target: cfg.target}, Now: clock(), NewID: ids()})
 	if err != nil {
 		return nil, err
 	}
-	e := &engine{eng: eng, ses: eng.Session("replay")}
+	e := &engine{eng: eng, ses: eng.Session("replay"), meter: meter}
 	if cfg.pin != "" {
 		if _, err := e.ses.Pin(ctx, cfg.pin, sakur4.PinConstraint); err != nil {
 			return nil, errors.Join(err, eng.Close())
@@ -60,6 +67,9 @@ func ids() func() uint64 {
 }
 
 func (e *engine) add(ctx context.Context, t turn) error {
+	if err := e.meter.add(ctx, t); err != nil {
+		return err
+	}
 	if _, err := e.ses.Commit(ctx, t.Turn); err != nil {
 		return err
 	}
@@ -80,7 +90,11 @@ func (e *engine) next(ctx context.Context) (prompt, error) {
 	if err != nil {
 		return prompt{}, err
 	}
-	return prompt{messages: w.Messages, hints: w.Hints, id: w.ID, compacted: w.Plan != nil, fresh: w.Receipt.New,
+	recorded, err := e.meter.next(ctx)
+	if err != nil {
+		return prompt{}, err
+	}
+	return prompt{messages: w.Messages, hints: w.Hints, id: w.ID, compacted: w.Plan != nil, fresh: recorded.fresh,
 		verbatim: w.Receipt.Tokens(receipt.RawHistory)}, nil
 }
 

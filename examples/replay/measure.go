@@ -180,11 +180,9 @@ func keysOf(messages []sakur4.Message) ([]string, error) {
 // off, and of those further in front that are new the contents.
 func (r *replay) before(ctx context.Context, p prompt, keys []string) (int, error) {
 	end := len(keys)
-	for end > 0 && !r.sent[keys[end-1]] {
+	// A fixed reply between two new turns has been sent before, elsewhere. What was sent last was something to be answered, never a reply.
+	for end > 0 && (!r.sent[keys[end-1]] || p.messages[end-1].Role == "assistant") {
 		end--
-	}
-	for end > 0 && p.messages[end-1].Role == "assistant" {
-		end-- // a prompt ends with something to be answered
 	}
 	if end == 0 {
 		return 0, nil

@@ -27,7 +27,7 @@ type prompt struct {
 	id sakur4.WindowID
 	// compacted says that something was taken out.
 	compacted bool
-	// fresh are its tokens that stood in no prompt before, verbatim those of recorded text.
+	// fresh are the tokens of the recorded turns that came since the last prompt, verbatim those of recorded text in this one.
 	fresh, verbatim int
 	// side is a request that goes before it: that for a summary.
 	side []sakur4.Message

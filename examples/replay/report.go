@@ -66,7 +66,7 @@ func (r *report) table() error {
 			fmt.Fprintf(w, "%s: window %d, trigger %s, target %s\n", filepath.Base(file), s.Window, percent(r.cfg.trigger), percent(r.cfg.target))
 			fmt.Fprint(w, "policy\tnew\tprompts\tprefilled\tratio\treuse at compactions\tcompactions\tverbatim\thit\trecall\teither\tpins\tinvalid\tseconds\t")
 			if r.cfg.oracle {
-				fmt.Fprint(w, "hit below oracle\tprefill above least\t")
+				fmt.Fprint(w, "hit below oracle\tprefilled again\t")
 			}
 			fmt.Fprintln(w)
 		}
