@@ -55,7 +55,7 @@ func (f *cFile) parse() {
 		case "case", "default", "else", "catch", "public", "private", "protected", "signals", "slots":
 			return false
 		}
-		return f.text(i+1) != ":"
+		return f.text(i+1) != ":" && !f.is(i+1, ',') && !f.is(i+1, '}') && f.text(i+1) != "=" // a label, or one of the names of an enum
 	})
 	f.scopes = append(f.scopes, cScope{kind: cTop, end: len(f.toks)})
 	for i := 0; i < len(f.toks); {

@@ -109,6 +109,14 @@ function h 10-10 | int h() NORETURN((1))
 `,
 	},
 	{
+		name: "names at the left margin, and a bracket missing elsewhere", src: "enum {\nA,\nB\n};\nint f(void) {\n  g(1;\n}\n",
+		want: `
+constant A 2-2 | A
+constant B 3-3 | B
+function f 5-7 | int f(void) [partial]
+`,
+	},
+	{
 		name: "macros around declarations", src: "__BEGIN_DECLS\nint a(void);\n__END_DECLS\n\n#define X 1\nint b(void) { return 1; }\nPOP\n",
 		want: `
 function a 2-2 | int a(void)
