@@ -8,5 +8,6 @@
 // delete and every insert that would take an old row's place.
 //
 // Full-text indexes are filled after the commit, in batches behind a watermark. A search completes what is behind the watermark
-// first, so that the state of the index never shows in its answer.
+// first, so that the state of the index never shows in its answer. What was read of documents that are only ever added is remembered, within
+// bounds, and never shows either.
 package store
