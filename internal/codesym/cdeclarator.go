@@ -607,7 +607,7 @@ func (f *cFile) function(h *cHead) (d decl, name int) {
 	d = decl{kind: Function}
 	if f.word(name, "operator") && f.cpp {
 		end := h.params - 1
-		if f.is(name-1, '(') {
+		if f.is(name-1, '(') && f.is(end, ')') && int(f.toks[end].match) == name-1 {
 			end--
 		}
 		d.name = strings.Join(strings.Fields(f.src[f.toks[name].start:f.toks[end].end]), " ")

@@ -296,7 +296,7 @@ function a::after() 24-24 | void after() EXCLUDES(mu)
 `
 
 func FuzzCPP(f *testing.F) {
-	fuzz(f, codesym.CPP, cppSample, "class A : B", "A::A() : b(", "template <", "operator", "a::~", "R\"(")
+	fuzz(f, codesym.CPP, cppSample, "class A : B", "A::A() : b(", "template <", "operator", "0 operator(\noperator(\nA;", "a::~", "R\"(")
 }
 
 const cppWant = `
