@@ -183,10 +183,12 @@ type prediction struct {
 	boundary.Reuse
 	plan  boundary.Plan
 	marks []int // messages to mark
+	// unsure says what is not known of the reuse of a compacted prompt.
+	unsure string
 }
 
 // predict asks the cache model about the prompt and lets it accept it.
-func (l *live) predict() prediction {
+func (l *live) predict(compacted bool) prediction {
 	ids, users := l.sending.of(l.counted, l.header)
 	geometry := l.cache.Geometry()
 	l.askShift()
@@ -194,6 +196,9 @@ func (l *live) predict() prediction {
 	p.plan = boundary.Resolve(geometry, p.Common, len(ids), 0)
 	if p.Shifted > 0 {
 		p.plan = p.plan.Moved(p.Shifted)
+	}
+	if compacted {
+		p.unsure = l.unsure(ids)
 	}
 	p.marks = l.marks(p.Common)
 	l.cache.Accept(ids, users, l.Hint)

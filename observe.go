@@ -153,7 +153,9 @@ func (s *Session) measured(r *receipt.Receipt, u Usage, l *live) {
 	}
 	if m != (boundary.Mismatch{}) {
 		c.Cause = cause(c, m)
-		r.Notes = append(r.Notes, learned(m)...)
+		if l != nil && l.cache != nil {
+			r.Notes = append(r.Notes, s.e.learned(m, l.cache)...)
+		}
 	}
 	if *u.CachedTokens > prompt && u.PromptTokens > 0 {
 		c.Cause = fmt.Sprintf("%d cached tokens were reported of a prompt of %d: the size of the prompt is to include them", *u.CachedTokens, prompt)

@@ -94,15 +94,21 @@ func (s *Session) replay(ctx context.Context, l *live) error {
 	}
 	m := l.cache.Observe(c.Predicted, c.Reused)
 	l.cache.GeneratedCount(max(st.Usage.CompletionTokens-1, 0))
-	l.notes = append(l.notes, learned(m)...)
+	l.notes = append(l.notes, s.e.learned(m, l.cache)...)
 	state := l.cache.State()
 	l.Cache = &state
 	return nil
 }
 
-// learned says in the words of a receipt what a measurement changed for good.
-func learned(m boundary.Mismatch) []string {
+// learned says in the words of a receipt what a measurement changed for good. What it says of the server holds for every session on it.
+func (e *Engine) learned(m boundary.Mismatch, c *boundary.Cache) []string {
 	var notes []string
+	if l := c.Learned(); m.Learned && l != nil {
+		notes = append(notes, "cache profile learned from what was measured: "+l.String())
+		e.mu.Lock()
+		e.settings = l
+		e.mu.Unlock()
+	}
 	if m.NoShift {
 		notes = append(notes, "the server does not move kept tokens: KV shift is not asked for any more")
 	}

@@ -170,6 +170,8 @@ type Engine struct {
 	sessions  map[string]*Session
 	profile   *boundary.Profile // nil until the backend has answered, and after it has failed
 	known     boundary.Profile  // its last answer, zero before the first
+	settings  *boundary.Learned // of the server's cache, as measurements showed them; nil where nothing did
+	looked    bool              // for them in the store
 	hung      error             // why it is not asked before restUntil, nil if it is
 	restUntil time.Time
 	closed    bool
@@ -358,7 +360,7 @@ func (e *Engine) server(ctx context.Context) (boundary.Backend, boundary.Profile
 	p := e.profile
 	e.mu.Unlock()
 	if p != nil {
-		return e.asked, *p, ""
+		return e.asked, e.withLearned(ctx, *p), ""
 	}
 	if hung := e.resting(); hung != nil {
 		return e.without(ctx, boundary.Profile{}, hung)
@@ -379,7 +381,7 @@ func (e *Engine) server(ctx context.Context) (boundary.Backend, boundary.Profile
 	e.mu.Lock()
 	e.profile, e.known = &got, got
 	e.mu.Unlock()
-	return e.asked, got, ""
+	return e.asked, e.withLearned(ctx, got), ""
 }
 
 // without returns the local counter in place of a backend that failed with cause. What it said of itself, now or when it answered last, still holds:

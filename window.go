@@ -133,7 +133,7 @@ func (s *Session) next(ctx context.Context, head Head, down error) (*Window, err
 		return nil, err
 	}
 	w := &Window{ID: WindowID(s.e.id("win"))}
-	predicted := l.predict()
+	predicted := l.predict(c != nil)
 	if c != nil {
 		w.Plan = c.plan(l, predicted)
 	}
@@ -222,6 +222,9 @@ func (s *Session) finish(l *live, w *Window, window int, p prediction) {
 	}
 	if l.fallback != "" {
 		r.Notes = append(r.Notes, "counted locally: "+l.fallback)
+	}
+	if p.unsure != "" {
+		r.Notes = append(r.Notes, p.unsure)
 	}
 	r.Cache.Estimated = l.profile.Estimated && l.fallback == ""
 	l.Marks = p.marks

@@ -77,6 +77,8 @@ type Profile struct {
 	Geometry Geometry
 	// Rule says when a llama.cpp server writes checkpoints; nil where Geometry.Kind is not [Points] or another rule holds.
 	Rule *CheckpointRule
+	// Learned is what measurements showed of the server against Geometry and Rule; nil where nothing did. A backend leaves it nil.
+	Learned *Learned
 	// Tokenizer names the vocabulary that Tokens uses; "" if the backend cannot tokenize.
 	Tokenizer string
 	// Estimated says that neither Render nor Tokens are the server's own: sizes are estimates, and what the server measures is compared in proportion.

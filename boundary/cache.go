@@ -17,17 +17,13 @@ import (
 //
 // Make one with [NewCache] or [RestoreCache]; the zero value is not usable. It must not be used by two goroutines at once.
 type Cache struct {
-	p    Profile
-	rule CheckpointRule
+	p Profile
+	// slotModel follows the checkpoints; only with [Points].
+	slotModel
 	// held are the tokens known to be in the slot. The first prompted of them are the last prompt; reply more follow whose ids are not known.
 	held            []int32
 	sums            sums // of held
 	prompted, reply int
-	// list are the checkpoints in the order in which they were made; cells is the windowed part, nil where there is none.
-	list  []Checkpoint
-	cells *ring
-	// task counts prompts: a checkpoint of an earlier prompt may be thinned out.
-	task int
 
 	last    accepted
 	lessRow int
@@ -47,6 +43,7 @@ type Cache struct {
 	marked, marking []int
 	// sealed is the state that Hold must match; its digest is "" when nothing is missing.
 	sealed CacheState
+	learner
 }
 
 // accepted is what [Cache.Observe] needs to process the last prompt again from where the server really started.
@@ -88,16 +85,24 @@ func NewCache(p Profile) *Cache {
 	}
 	c.rule = c.rule.WithDefaults()
 	if p.Window > 0 {
-		c.rule.Cells = min(c.rule.Cells, (p.Window+255)/256*256)
+		c.rule.Cells = min(c.rule.Cells, roundCells(p.Window))
 	}
-	c.clearCells()
+	c.given, c.givenKind = c.rule, p.Geometry.Kind
+	c.empty()
+	if l := p.Learned; l != nil && c.answers(*l) {
+		c.believe(l)
+	}
 	return c
 }
 
+// answers reports whether l was learned of a server with the profile.
+func (c *Cache) answers(l Learned) bool { return l.GivenKind == c.givenKind && l.Given == c.given }
+
 // Reset empties the slot: the server restarted, or the slot was erased or taken. What was learned about the server stays.
 func (c *Cache) Reset() {
-	c.held, c.prompted, c.reply, c.list, c.sums = nil, 0, 0, nil, nil
-	c.clearCells()
+	c.held, c.prompted, c.reply, c.sums = nil, 0, 0, nil
+	c.empty()
+	c.log, c.blind, c.fits = nil, false, nil
 	c.confirmed, c.last, c.sealed, c.reloaded = nil, accepted{}, CacheState{}, false
 	c.marked, c.marking = nil, nil
 }
@@ -140,7 +145,7 @@ func (c *Cache) predict(prompt []int32, nCacheReuse int) (r Reuse, at rewound) {
 		if grows && !c.replyMatters() {
 			next = min(r.Common+c.reply, len(prompt))
 		}
-		at = c.rewind(next, next < len(prompt))
+		at = c.rewind(len(c.held)+c.reply, next, next < len(prompt))
 		r.Reused, r.Checkpoint = min(at.past, r.Common), at.point
 	case Marked:
 		r.Reused = Geometry{Kind: Marked, Points: c.cachedMarks()}.Rewind(r.Common)
@@ -191,6 +196,7 @@ func (c *Cache) Accept(prompt []int32, users []int, nCacheReuse int) {
 		valid: true, append: c.isAppend(r.Common, len(prompt)), list: slices.Clone(c.list),
 		cells: c.cells.clone(), reply: c.reply, reuse: r, rule: at, users: slices.Clone(users), reloaded: c.reloaded,
 	}
+	c.keep(r, len(prompt), len(c.held)-c.prompted, c.reply, users)
 	c.reloaded = false
 	c.mark(r.Common, len(prompt))
 	c.sealed = CacheState{}
@@ -201,7 +207,22 @@ func (c *Cache) Accept(prompt []int32, users []int, nCacheReuse int) {
 	if c.distrust && !c.last.append {
 		at = c.rewoundTo(r.Reused)
 	}
-	c.process(at)
+	c.goOn(at)
+}
+
+// goOn processes the held prompt from where the server goes on.
+func (c *Cache) goOn(at rewound) {
+	if c.kind() == Points {
+		c.process(at, len(c.held), c.last.users)
+	}
+}
+
+// empty takes away what a slot with checkpoints keeps.
+func (c *Cache) empty() {
+	c.list, c.cells = nil, nil
+	if c.kind() == Points {
+		c.clear()
+	}
 }
 
 // Generated records reply tokens that the server evaluated and so appended to the slot: all but the last one, which is sampled and not evaluated.
@@ -240,7 +261,7 @@ func (c *Cache) Geometry() Geometry {
 			g.Points = append(g.Points, n)
 		}
 	} else if g.Kind == Points {
-		g.Points, g.Tail = c.points()
+		g.Points, g.Tail = c.points(len(c.held), c.reply)
 	} else if g.Kind == Marked {
 		g.Points = c.cachedMarks()
 	}
@@ -274,6 +295,10 @@ type CacheState struct {
 	Confirmed []Checkpoint `json:"confirmed,omitempty"`
 	// Marked are the marked prefixes, in tokens.
 	Marked []int `json:"marked,omitempty"`
+	// Learned is what was learned of the server; Log are the requests since the slot was empty, packed, and Blind says that they are not known.
+	Learned *Learned `json:"learned,omitempty"`
+	Log     []byte   `json:"log,omitempty"`
+	Blind   bool     `json:"blind,omitempty"`
 	// Last is what the last prompt was predicted from, until it was observed: a cache restored from the state can be corrected all the same.
 	Last *LastPrompt `json:"last,omitempty"`
 }
@@ -327,7 +352,7 @@ func (c *Cache) restoreLast(s *LastPrompt) {
 		c.last.rule.restored = *s.Restored
 	}
 	if c.cells != nil {
-		c.last.cells = newRing(c.cells.window, len(c.cells.cells))
+		c.last.cells = newRing(c.cells.window, c.cells.size)
 		c.last.cells.fill(s.Cells, s.Head)
 	}
 }
@@ -348,6 +373,7 @@ func (c *Cache) State() CacheState {
 		Less: c.lessRow, Distrust: c.distrust, Short: c.short, Stale: confirmedFor - c.fresh, Confirmed: slices.Clone(c.confirmed),
 		Unmoved: c.unmoved, Still: c.still, AtAppend: c.lessAtAppend, Marked: slices.Clone(c.marked),
 	}
+	s.Learned, s.Log, s.Blind = c.Learned(), packLog(c.log), c.blind
 	if !c.last.observed {
 		s.Last = c.last.state(c.kind())
 	}
@@ -363,6 +389,10 @@ func (c *Cache) State() CacheState {
 // RestoreCache returns the cache that s describes. Until [Cache.Hold] gives it the tokens again it predicts that nothing is reused.
 func RestoreCache(p Profile, s CacheState) *Cache {
 	c := NewCache(p)
+	if l := s.Learned; l != nil && c.answers(*l) {
+		c.believe(l)
+	}
+	c.log, c.blind = unpackLog(s.Log), s.Blind
 	c.reply, c.task, c.list = s.Reply, s.Task, slices.Clone(s.Checkpoints)
 	if c.cells != nil {
 		c.cells.fill(s.Cells, s.Head)

@@ -175,7 +175,11 @@ func (h *history) cut() {
 	if len(h.prompt) < 50 {
 		return
 	}
-	from := 1 + h.r.IntN(len(h.prompt)-2)
+	h.cutFrom(1 + h.r.IntN(len(h.prompt)-2))
+}
+
+// cutFrom takes tokens out from a position on.
+func (h *history) cutFrom(from int) {
 	to := from + 1 + h.r.IntN(len(h.prompt)-from-1)
 	h.prompt = join(h.prompt[:from], h.prompt[to:])
 	var users []int
@@ -331,21 +335,20 @@ func TestCacheStateRestores(t *testing.T) {
 	}
 }
 
-// TestCacheLearns: a cache with wrong settings stops trusting them after three mismatches in a row; from then on the server never reuses
-// less than predicted, and appends stay free but for the five tokens that a short prompt may cost.
-func TestCacheLearns(t *testing.T) {
+// TestCacheNoticesWrongShape: a cache with a wrong shape or wrong settings learns the right ones, or stops trusting its rules after three mismatches in a
+// row; from then on the server never reuses less than predicted, and appends stay free but for the five tokens that a short prompt may cost.
+func TestCacheNoticesWrongShape(t *testing.T) {
 	t.Parallel()
-	truth := []boundary.CheckpointRule{{Window: 512}, {Spacing: 4096}, {Window: 256, Spacing: 2048, Ubatch: 128, Max: 24}, {Window: 1024, Spacing: 512}}
-	believed := []boundary.Profile{
-		sliding(boundary.CheckpointRule{Window: 512, Spacing: 64, Ubatch: 2048}), sliding(boundary.CheckpointRule{Window: 4096, Spacing: 128}), fullAttention(), {},
-	}
-	learned, free, breaks := 0, 0, 0
+	truth := []boundary.CheckpointRule{{Window: 512}, {Spacing: 4096}, {Window: 200, Spacing: 2048, Ubatch: 100, Max: 23}, {Window: 777, Spacing: 512}}
+	believed := []boundary.Profile{sliding(boundary.CheckpointRule{Window: 512, Spacing: 64, Ubatch: 2048}), fullAttention(), {}}
+	noticed, learned, free, breaks := 0, 0, 0, 0
 	for i, rule := range truth {
 		for j, p := range believed {
 			h := &history{r: rand.New(rand.NewPCG(uint64(i), uint64(j)))}
 			server, c := boundary.NewCache(sliding(rule)), boundary.NewCache(p)
-			distrust := false
-			for n := range 250 {
+			var last boundary.Mismatch
+			said := false
+			for n := range 150 {
 				if n > 5 && h.r.IntN(3) == 0 {
 					h.cut()
 				} else {
@@ -354,7 +357,7 @@ func TestCacheLearns(t *testing.T) {
 				predicted, measured := c.Predict(h.prompt, 0), server.Predict(h.prompt, 0)
 				server.Accept(h.prompt, h.users, 0)
 				c.Accept(h.prompt, h.users, 0)
-				m := c.Observe(predicted.Reused, measured.Reused)
+				distrust := last.Distrust
 				if distrust && measured.Reused < predicted.Reused {
 					t.Errorf("server %d, model %d, step %d: predicted %+v, measured %+v after distrust", i, j, n, predicted, measured)
 				}
@@ -364,21 +367,27 @@ func TestCacheLearns(t *testing.T) {
 				if distrust && predicted.Common > 5 && predicted.Reused == predicted.Common-5 {
 					free++
 				}
-				if m.Distrust && !distrust {
-					distrust = true
-					learned++
-					if m.InARow < 3 {
+				if m := c.Observe(predicted.Reused, measured.Reused); m != (boundary.Mismatch{}) {
+					if m.Distrust && !distrust && m.InARow < 3 {
 						t.Errorf("server %d, model %d, step %d: Observe() = %+v: distrust before the third mismatch", i, j, n, m)
 					}
+					last = m
+					said = said || m.Distrust || m.Learned
 				}
+			}
+			if said {
+				noticed++
+			}
+			if c.Learned() != nil {
+				learned++
 			}
 		}
 	}
-	if want := len(truth) * len(believed); learned != want {
-		t.Errorf("%d of %d caches noticed that their settings are wrong", learned, want)
+	if want := len(truth) * len(believed); noticed != want {
+		t.Errorf("%d of %d caches noticed that their settings are wrong", noticed, want)
 	}
-	if free == 0 || breaks == 0 {
-		t.Errorf("after distrust %d appends were free and %d breaks reused something, want some of both", free, breaks)
+	if free == 0 || breaks == 0 || learned == 0 {
+		t.Errorf("%d learned; after distrust %d appends were free and %d breaks reused something, want some of each", learned, free, breaks)
 	}
 }
 

@@ -58,14 +58,16 @@ type Geometry struct {
 }
 
 // CheckpointRule holds the llama-server settings that decide when it writes context checkpoints. No endpoint exposes them:
-// they are given by the operator or learned. A zero field means the server's default.
+// they are given by the operator or learned, see [Learned]. A zero field means the server's default.
 type CheckpointRule struct {
-	// Spacing is the least distance in tokens between kept checkpoints (-cms, default 8192).
+	// Spacing is the least distance in tokens between kept checkpoints (-cms, default 8192); less than 0 is none (-cms 0).
 	Spacing int
-	// Max is how many checkpoints a slot keeps (-ctxcp, default 32).
+	// Max is how many checkpoints a slot keeps (-ctxcp, default 32); less than 0 is none (-ctxcp 0).
 	Max int
 	// Ubatch is the physical batch in tokens (-ub, default 512).
 	Ubatch int
+	// Batch is the most tokens that the server processes between two looks at its checkpoints (-b, default 2048).
+	Batch int
 	// Window is the model's attention window in tokens; 0 where it has none (recurrent) or it is unknown.
 	Window int
 	// Cells is how many tokens the windowed part of the cache holds; 0 means Window + Ubatch, rounded up to a multiple of 256, as a server with
@@ -82,6 +84,8 @@ const (
 	DefaultCheckpoints = 32
 	// DefaultUbatch is the physical batch in tokens (-ub).
 	DefaultUbatch = 512
+	// DefaultBatch is the logical batch in tokens (-b).
+	DefaultBatch = 2048
 )
 
 // WithDefaults returns the rule with the server's defaults in place of zero fields. Window stays as it is.
@@ -95,8 +99,15 @@ func (r CheckpointRule) WithDefaults() CheckpointRule {
 	if r.Ubatch == 0 {
 		r.Ubatch = DefaultUbatch
 	}
+	if r.Batch == 0 {
+		r.Batch = DefaultBatch
+	}
+	r.Ubatch = min(r.Ubatch, r.Batch)
 	if r.Cells == 0 && r.Window > 0 {
-		r.Cells = (r.Window + r.Ubatch + 255) / 256 * 256
+		r.Cells = roundCells(r.Window + r.Ubatch)
 	}
 	return r
 }
+
+// roundCells rounds a number of cells up to one that a server has.
+func roundCells(n int) int { return (n + 255) / 256 * 256 }

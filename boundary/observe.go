@@ -21,6 +21,8 @@ type Mismatch struct {
 	InARow int
 	// Distrust says that the cache now uses only points that a measurement has confirmed.
 	Distrust bool
+	// Learned says that the server's settings were learned from this measurement, see [Cache.Learned]; InARow counts anew.
+	Learned bool
 	// NoShift says that this measurement showed that the server does not move kept tokens: from now on no KV shift is predicted.
 	NoShift bool
 	// Reason says it in words.
@@ -52,6 +54,10 @@ func (c *Cache) Observe(predicted, measured int) Mismatch {
 		// Under a window as long as the prompt the server goes back to its last checkpoint even to append.
 		c.short = true
 	}
+	first := !last.observed
+	if first {
+		c.note(measured)
+	}
 	c.correct(measured)
 	slack := 0
 	if last.append || last.reuse.Shifted > 0 {
@@ -75,6 +81,9 @@ func (c *Cache) Observe(predicted, measured int) Mismatch {
 			c.lessRow = max(c.lessRow-1, 0) // a rule that is wrong is right at times
 		}
 		return Mismatch{}
+	case first && !(c.distrust && last.append) && last.reuse.Shifted == 0 && c.relearn():
+		return Mismatch{Predicted: predicted, Measured: measured, Learned: true, Reason: fmt.Sprintf(
+			"%d instead of %d predicted tokens reused, as a server does where %v", measured, predicted, c.learned)}
 	case measured > predicted:
 		return Mismatch{
 			Predicted: predicted, Measured: measured, Distrust: c.distrust,
@@ -159,7 +168,7 @@ func (c *Cache) correct(measured int) {
 	default:
 		at = c.rewoundTo(measured)
 	}
-	c.process(at)
+	c.goOn(at)
 }
 
 // rewoundTo describes a rewind to n that a measurement proved. Checkpoints that would have been better did not exist; one that allows it did.
@@ -170,7 +179,7 @@ func (c *Cache) rewoundTo(n int) rewound {
 	}
 	c.list = slices.DeleteFunc(slices.Clone(c.list), func(p Checkpoint) bool { return p.Tokens > n+1 })
 	for _, p := range slices.Backward(c.list) {
-		if min(max(p.Min+1, p.Tokens-1), p.Tokens) == n {
+		if p.reusable() == n {
 			at.restored = p
 			return at
 		}

@@ -9,7 +9,10 @@ import "fmt"
 // A slot file holds the tokens and all checkpoints, but of the attention window of a sliding-window model only what the next token can see: a rewind
 // that needed no checkpoint before needs one after.
 func (c *Cache) Reload(s CacheState, prompt, reply []int32) error {
-	r := RestoreCache(c.p, s)
+	p := c.p
+	p.Geometry.Kind, p.Learned = c.givenKind, c.learned
+	s.Learned, s.Log, s.Blind = c.Learned(), nil, true
+	r := RestoreCache(p, s)
 	if s.Digest == "" {
 		if len(prompt) > 0 {
 			return fmt.Errorf("boundary: %d tokens for a slot that was empty", len(prompt))
@@ -23,7 +26,7 @@ func (c *Cache) Reload(s CacheState, prompt, reply []int32) error {
 	if r.cells != nil {
 		n := len(r.held) + r.reply
 		visible := r.cells.runs(n - r.rule.Window)
-		r.clearCells()
+		r.cells = newRing(r.rule.Window, max(r.rule.Cells, 1))
 		r.cells.restore(visible)
 	}
 	r.lessRow, r.lessAtAppend, r.distrust, r.short, r.fresh = c.lessRow, c.lessAtAppend, c.distrust, c.short, c.fresh
@@ -39,7 +42,7 @@ func (c *Cache) replyMatters() bool { return c.reloaded && c.reply > 0 && c.cell
 
 // Emptied returns the state of the slot once it was emptied: what was learned about the server stays.
 func (s CacheState) Emptied() CacheState {
-	return CacheState{Task: s.Task, Less: s.Less, Distrust: s.Distrust, Short: s.Short, Stale: s.Stale, Unmoved: s.Unmoved, Still: s.Still, AtAppend: s.AtAppend}
+	return CacheState{Task: s.Task, Less: s.Less, Distrust: s.Distrust, Short: s.Short, Stale: s.Stale, Unmoved: s.Unmoved, Still: s.Still, AtAppend: s.AtAppend, Learned: s.Learned}
 }
 
 // Held returns how many tokens the slot holds as far as it is known: those of the last prompt, and those of the reply behind them. Both are 0 for a slot

@@ -42,6 +42,16 @@ FROM render_state
 WHERE project_id = ? AND session_id = ?`, []any{project, session}, scanState)
 }
 
+// LastRenderState returns the state of the project's session that was changed last; [ErrNotFound] before the first.
+func (r *Reader) LastRenderState(project string) (RenderState, error) {
+	return one(r, "last render state", `
+SELECT `+stateColumns+`
+FROM render_state
+WHERE project_id = ?
+ORDER BY updated DESC, session_id
+LIMIT 1`, []any{project}, scanState)
+}
+
 // PutRenderState replaces the session's state.
 func (tx *Tx) PutRenderState(project, session string, state RenderState) error {
 	_, err := tx.exec("put render state of session "+session, `

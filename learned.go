@@ -1,0 +1,65 @@
+package sakur4
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"sakur4/boundary"
+	"sakur4/internal/store"
+)
+
+// What measurements showed of a server's cache is kept with the session that measured it. A session that begins takes it over: from the engine, or from the
+// session of the project that was sent last.
+
+// withLearned returns the profile with what was learned of its server.
+func (e *Engine) withLearned(ctx context.Context, p boundary.Profile) boundary.Profile {
+	e.mu.Lock()
+	look := !e.looked
+	e.looked = true
+	e.mu.Unlock()
+	if look {
+		if l := e.storedSettings(ctx); l != nil {
+			e.mu.Lock()
+			e.settings = l
+			e.mu.Unlock()
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p.Learned = e.settings
+	return p
+}
+
+// storedSettings reads what the project's last session has learned. What cannot be read is not known, and is learned again.
+func (e *Engine) storedSettings(ctx context.Context) *boundary.Learned {
+	var row store.RenderState
+	err := e.st.Read(ctx, func(r *store.Reader) (err error) {
+		row, err = r.LastRenderState(e.project)
+		return err
+	})
+	if err != nil {
+		return nil
+	}
+	var state struct {
+		Cache *struct {
+			Learned *boundary.Learned `json:"learned"`
+		} `json:"cache"`
+	}
+	if json.Unmarshal([]byte(row.Body), &state) != nil || state.Cache == nil {
+		return nil
+	}
+	return state.Cache.Learned
+}
+
+// unsure says in the words of a receipt what is not known of the reuse of a compacted prompt; "" where it is known.
+func (l *live) unsure(prompt []int32) string {
+	if l.cache.Assumed() {
+		return "the server's checkpoint settings have not shown yet: the prediction rests on what was given or is the default"
+	}
+	low, high, ok := l.cache.Range(prompt)
+	if !ok || low == high {
+		return ""
+	}
+	return fmt.Sprintf("the server's checkpoint settings are not known for sure: %d to %d tokens may be reused", low, high)
+}
