@@ -54,12 +54,12 @@ func (e *Engine) storedSettings(ctx context.Context) *boundary.Learned {
 
 // unsure says in the words of a receipt what is not known of the reuse of a compacted prompt; "" where it is known.
 func (l *live) unsure(prompt []int32) string {
-	if l.cache.Assumed() {
-		return "the server's checkpoint settings have not shown yet: the prediction rests on what was given or is the default"
-	}
-	low, high, ok := l.cache.Range(prompt)
-	if !ok || low == high {
+	low, high, sure := l.cache.Range(prompt)
+	switch {
+	case sure:
 		return ""
+	case low < high:
+		return fmt.Sprintf("the server's checkpoint settings are not known for sure: %d to %d tokens may be reused", low, high)
 	}
-	return fmt.Sprintf("the server's checkpoint settings are not known for sure: %d to %d tokens may be reused", low, high)
+	return "the server's checkpoint settings are not known for sure"
 }

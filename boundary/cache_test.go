@@ -348,7 +348,7 @@ func TestCacheNoticesWrongShape(t *testing.T) {
 			server, c := boundary.NewCache(sliding(rule)), boundary.NewCache(p)
 			var last boundary.Mismatch
 			said := false
-			for n := range 150 {
+			for n := range 80 {
 				if n > 5 && h.r.IntN(3) == 0 {
 					h.cut()
 				} else {

@@ -6,6 +6,6 @@
 //
 // [Backend] is what the engine asks of a server. The package itself does no I/O; clients live in folders below it.
 //
-// Caveats: a prediction is not a measurement. What a server reports is fed back with [Cache.Observe], and a cache whose breaks were wrong three times more than right
-// stops trusting its own rules. [Geometry] and [Plan] are plain values; a [Cache] must not be used by two goroutines at once.
+// Caveats: a prediction is not a measurement. What a server reports is fed back with [Cache.Observe]: a cache learns from it the settings that the server was
+// started with ([Cache.Learned]), and one whose breaks were wrong three times more than right, without settings that explain them, stops trusting its own rules. [Geometry] and [Plan] are plain values; a [Cache] must not be used by two goroutines at once.
 package boundary

@@ -176,7 +176,7 @@ type inference struct {
 }
 
 // maxSteps bounds each part of an inference: settings that nothing measured speaks against are many.
-const maxSteps = 20_000
+const maxSteps = 10_000
 
 // try adds those of the settings that explain the log, beside the other settings of base.
 func (g *inference) try(base CheckpointRule, settings []box) {

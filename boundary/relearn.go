@@ -202,20 +202,19 @@ func (c *Cache) Learned() *Learned {
 	return &l
 }
 
-// Assumed reports whether nothing has been measured yet that tells the settings of a server with checkpoints: predictions rest on the profile.
-func (c *Cache) Assumed() bool {
-	return c.kind() == Points && c.learned == nil && !c.blind && !c.distrust && c.tells() == 0
-}
-
-// Range says between which counts the reuse of prompt lies under all settings that explain what was measured so far. ok is false where nothing was measured
-// that tells settings from each other, or too many explain it. Only with [Points], where it takes some milliseconds.
-func (c *Cache) Range(prompt []int32) (low, high int, ok bool) {
-	if c.kind() != Points || c.distrust || c.sealed.Digest != "" || len(c.log) == 0 || c.tells() == 0 {
-		return 0, 0, false
+// Range says between which counts the reuse of prompt lies under all settings that explain what was measured so far, and whether the settings are known
+// well enough for a single count. That is so under any geometry but [Points], and where a long log was let go of. It takes some milliseconds.
+func (c *Cache) Range(prompt []int32) (low, high int, sure bool) {
+	n := c.Predict(prompt, 0).Reused
+	if c.kind() != Points || c.distrust || c.blind || c.sealed.Digest != "" {
+		return n, n, true
+	}
+	if c.tells() == 0 {
+		return n, n, c.learned != nil && c.learned.Breaks > 0
 	}
 	c.infer()
 	q := request{total: len(prompt), common: common(c.held, prompt), known: len(c.held) - c.prompted, reply: c.reply, measured: -1}
-	low = len(prompt)
+	low, high = n, n
 	for _, f := range c.fits {
 		n := min(q.common, q.total-1)
 		if f.kind == Points {
@@ -226,7 +225,7 @@ func (c *Cache) Range(prompt []int32) (low, high int, ok bool) {
 		}
 		low, high = min(low, n), max(high, n)
 	}
-	return low, high, len(c.fits) > 0 && !c.partial
+	return low, high, low == high && !c.partial && len(c.fits) > 0
 }
 
 // packLog writes the log in short: whole numbers, each of its first seven bits first. Users are counted from the one before.
