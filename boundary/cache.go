@@ -102,7 +102,7 @@ func (c *Cache) answers(l Learned) bool { return l.GivenKind == c.givenKind && l
 func (c *Cache) Reset() {
 	c.held, c.prompted, c.reply, c.sums = nil, 0, 0, nil
 	c.empty()
-	c.log, c.blind, c.fits = nil, false, nil
+	c.forget(false)
 	c.confirmed, c.last, c.sealed, c.reloaded = nil, accepted{}, CacheState{}, false
 	c.marked, c.marking = nil, nil
 }
@@ -373,7 +373,7 @@ func (c *Cache) State() CacheState {
 		Less: c.lessRow, Distrust: c.distrust, Short: c.short, Stale: confirmedFor - c.fresh, Confirmed: slices.Clone(c.confirmed),
 		Unmoved: c.unmoved, Still: c.still, AtAppend: c.lessAtAppend, Marked: slices.Clone(c.marked),
 	}
-	s.Learned, s.Log, s.Blind = c.Learned(), packLog(c.log), c.blind
+	s.Learned, s.Log, s.Blind = c.Learned(), c.packLog(), c.blind
 	if !c.last.observed {
 		s.Last = c.last.state(c.kind())
 	}
@@ -392,7 +392,8 @@ func RestoreCache(p Profile, s CacheState) *Cache {
 	if l := s.Learned; l != nil && c.answers(*l) {
 		c.believe(l)
 	}
-	c.log, c.blind = unpackLog(s.Log), s.Blind
+	c.blind = s.Blind
+	c.unpackLog(s.Log)
 	c.reply, c.task, c.list = s.Reply, s.Task, slices.Clone(s.Checkpoints)
 	if c.cells != nil {
 		c.cells.fill(s.Cells, s.Head)

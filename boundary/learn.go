@@ -43,7 +43,8 @@ type request struct {
 	// total is its size, common its longest common prefix with what was held, of which known and reply tokens lay behind the last prompt: the ids of the
 	// latter are not known.
 	total, common, known, reply int
-	// users are the starts of its user messages.
+	// users are the starts of its user messages, without the first kept ones, which are those of the prompt before.
+	kept  int
 	users []int
 	// measured is how many tokens were reused, −1 where that was not reported.
 	measured int
@@ -64,8 +65,14 @@ func (q request) tells(before int) bool {
 // breaks reports whether it changes what the slot held.
 func (q request) breaks(before int) bool { return q.common > 0 && !q.appends(before) }
 
-// maxLog bounds the requests that are kept. A session has many breaks by then.
-const maxLog = 512
+// starts returns the starts of all its user messages, given those of the prompt before, over whose memory it writes.
+func (q request) starts(before []int) []int { return append(before[:q.kept], q.users...) }
+
+// maxLog bounds the requests that are kept: a session has many breaks by then. A server that is said to rewind to any token has shown it or not after a few.
+const (
+	maxLog    = 512
+	maxAnyLog = 96
+)
 
 // explain returns where a server with these settings goes on from at q, and whether that is what was measured. before is the size of the last prompt. zero
 // says that nothing was left against the settings, as after a restart.
@@ -111,7 +118,7 @@ func (f *fit) clone() fit {
 }
 
 // step takes a group over one more request and appends to out what is left of it: settings that go different ways become groups of their own.
-func (f *fit) step(out []fit, q request, before int) []fit {
+func (f *fit) step(out []fit, q request, before int, users []int) []fit {
 	if f.kind != Points {
 		if f.anyToken(q, before) {
 			out = append(out, *f)
@@ -133,7 +140,7 @@ func (f *fit) step(out []fit, q request, before int) []fit {
 		g := f.clone()
 		g.rule.Spacing, g.rule.Max = rest[0].spacings.Lo, rest[0].maxima.Lo
 		g.alike = anything()
-		g.process(at, q.total, q.users)
+		g.process(at, q.total, users)
 		g.settings = nil
 		var others []box
 		for _, b := range rest {
@@ -183,23 +190,25 @@ func (g *inference) try(base CheckpointRule, settings []box) {
 	f := fit{kind: Points, slotModel: slotModel{rule: base}, settings: settings}
 	f.clear()
 	groups := []fit{f}
+	var users []int
 	before := 0
 	for _, q := range g.log {
 		if g.steps -= len(groups); g.steps < 0 {
 			g.partial = true
 			return
 		}
-		groups = stepAll(groups, q, before)
+		users = q.starts(users)
+		groups = stepAll(groups, q, before, users)
 		before = q.total
 	}
 	g.fits = append(g.fits, groups...)
 }
 
-// stepAll takes all groups over a request.
-func stepAll(groups []fit, q request, before int) []fit {
+// stepAll takes all groups over a request. users are the starts of its user messages.
+func stepAll(groups []fit, q request, before int, users []int) []fit {
 	var out []fit
 	for i := range groups {
-		out = groups[i].step(out, q, before)
+		out = groups[i].step(out, q, before, users)
 	}
 	return out
 }
@@ -231,7 +240,7 @@ func (g *inference) anyToken() {
 	groups := []fit{{kind: AnyToken}}
 	before := 0
 	for _, q := range g.log {
-		groups = stepAll(groups, q, before)
+		groups = stepAll(groups, q, before, nil)
 		before = q.total
 	}
 	g.fits = append(g.fits, groups...)

@@ -14,6 +14,9 @@ type learner struct {
 	// log are the requests since the slot was empty. blind says that they are not known from there on.
 	log   []request
 	blind bool
+	// users are the starts of the last one's user messages; packed are all but the last in short.
+	users  []int
+	packed []byte
 	// fits are the settings that explain the first fitted requests of the log, none before they were looked for; partial says that there may be others.
 	fits    []fit
 	fitted  int
@@ -27,15 +30,41 @@ func (c *Cache) keep(r Reuse, total, known, reply int, users []int) {
 	case c.kind() == Blocks || c.kind() == Marked:
 		return
 	case !r.Held:
-		c.log, c.blind, c.fits = nil, false, nil
-	case c.sealed.Digest != "" || c.last.reloaded || len(c.log) >= maxLog:
-		c.blind = true
+		c.forget(false)
+	case c.sealed.Digest != "" || c.last.reloaded || len(c.log) >= maxLog || c.kind() != Points && len(c.log) >= maxAnyLog:
+		c.forget(true)
 	}
 	if c.blind {
-		c.log, c.fits = nil, nil
 		return
 	}
-	c.log = append(c.log, request{total: total, common: r.Common, known: known, reply: reply, users: slices.Clone(users), measured: -1, moved: r.Shifted > 0})
+	kept := 0
+	for kept < len(c.users) && kept < len(users) && users[kept] == c.users[kept] {
+		kept++
+	}
+	if n := len(c.log); n > 0 {
+		c.packed = c.log[n-1].pack(c.packed)
+	}
+	c.log = append(c.log, request{total: total, common: r.Common, known: known, reply: reply, kept: kept, users: slices.Clone(users[kept:]), measured: -1,
+		moved: r.Shifted > 0})
+	c.users = append(c.users[:kept], users[kept:]...)
+}
+
+// forget lets go of the log. blind says that the requests to come are not all since the slot was empty.
+func (c *Cache) forget(blind bool) {
+	c.log, c.users, c.packed, c.fits, c.blind = nil, nil, nil, nil, blind
+}
+
+// begin makes the log begin with its n-th request, which found the slot empty.
+func (c *Cache) begin(n int) {
+	var users []int
+	for _, q := range c.log[:n+1] {
+		users = q.starts(users)
+	}
+	first := request{total: c.log[n].total, users: users, measured: 0}
+	c.log, c.packed, c.fits = append([]request{first}, c.log[n+1:]...), nil, nil
+	for _, q := range c.log[:len(c.log)-1] {
+		c.packed = q.pack(c.packed)
+	}
 }
 
 // note enters what was measured of the last prompt into the log.
@@ -52,14 +81,14 @@ func (c *Cache) note(measured int) {
 	switch {
 	case q.appends(before) && measured == 0:
 		// Nothing is left of what was there, whatever the settings are: the server was restarted, or the slot taken.
-		c.log, c.fits = []request{{total: q.total, users: q.users, measured: 0}}, nil
+		c.begin(len(c.log) - 1)
 		if c.distrust && !c.lessAtAppend {
 			c.distrust, c.lessRow, c.confirmed, c.fresh = false, 0, nil, confirmedFor
 		}
 	case q.common == 0 && measured > 0:
-		c.blind, c.log, c.fits = true, nil, nil // the slot held what nobody told us of
+		c.forget(true) // the slot held what nobody told us of
 	case c.kind() != Points && c.tells() >= settled:
-		c.blind, c.log, c.fits = true, nil, nil // every break went as it does where any token is a rewind point
+		c.forget(true) // every break went as it does where any token is a rewind point
 	}
 }
 
@@ -94,11 +123,11 @@ func (c *Cache) windowKnown() bool { return c.givenKind == Points }
 func (c *Cache) infer() {
 	if len(c.fits) > 0 {
 		before := 0
-		if c.fitted > 0 {
-			before = c.log[c.fitted-1].total
-		}
-		for _, q := range c.log[c.fitted:] {
-			c.fits = stepAll(c.fits, q, before)
+		var users []int
+		for i, q := range c.log {
+			if users = q.starts(users); i >= c.fitted {
+				c.fits = stepAll(c.fits, q, before, users)
+			}
 			before = q.total
 		}
 		c.fitted = len(c.log)
@@ -135,8 +164,8 @@ func (c *Cache) relearn() bool {
 	if len(c.fits) == 0 {
 		// A restart with other settings looks like a break at which nothing was left.
 		for i := len(c.log) - 1; i > 0; i-- {
-			if q := c.log[i]; q.measured == 0 {
-				c.log = append([]request{{total: q.total, users: q.users, measured: 0}}, c.log[i+1:]...)
+			if c.log[i].measured == 0 {
+				c.begin(i)
 				if c.tells() >= least {
 					c.infer()
 				}
@@ -150,7 +179,7 @@ func (c *Cache) relearn() bool {
 		return false
 	}
 	if !ok {
-		c.log, c.blind, c.fits = nil, true, nil
+		c.forget(true)
 		if c.learned != nil && c.learned.Breaks < least+1 {
 			c.believe(nil) // one odd measurement has misled
 		}
@@ -228,40 +257,33 @@ func (c *Cache) Range(prompt []int32) (low, high int, sure bool) {
 	return low, high, low == high && !c.partial && len(c.fits) > 0
 }
 
-// packLog writes the log in short: whole numbers, each of its first seven bits first. Users are counted from the one before.
-func packLog(log []request) []byte {
-	var b []byte
-	var users []int
-	for _, q := range log {
-		flags := uint64(0)
-		if q.moved {
-			flags = 1
-		}
-		kept := 0
-		for kept < len(users) && kept < len(q.users) && users[kept] == q.users[kept] {
-			kept++
-		}
-		for _, n := range [...]int{q.total, q.common, q.known, q.reply, q.measured + 1} {
-			b = binary.AppendUvarint(b, uint64(max(n, 0)))
-		}
-		b = binary.AppendUvarint(b, flags)
-		b = binary.AppendUvarint(b, uint64(kept))
-		b = binary.AppendUvarint(b, uint64(len(q.users)-kept))
-		at := 0
-		if kept > 0 {
-			at = q.users[kept-1]
-		}
-		for _, u := range q.users[kept:] {
-			b = binary.AppendUvarint(b, uint64(u-at))
-			at = u
-		}
-		users = q.users
+// pack appends a request in short: whole numbers, each of its first seven bits first. Users are counted from the one before.
+func (q request) pack(b []byte) []byte {
+	moved := 0
+	if q.moved {
+		moved = 1
+	}
+	for _, n := range [...]int{q.total, q.common, q.known, q.reply, q.measured + 1, moved, q.kept, len(q.users)} {
+		b = binary.AppendUvarint(b, uint64(max(n, 0)))
+	}
+	at := 0
+	for _, u := range q.users {
+		b = binary.AppendUvarint(b, uint64(max(u-at, 0)))
+		at = u
 	}
 	return b
 }
 
-// unpackLog reads it; nil where it is none.
-func unpackLog(b []byte) []request {
+// packLog returns the log in short.
+func (c *Cache) packLog() []byte {
+	if len(c.log) == 0 {
+		return nil
+	}
+	return c.log[len(c.log)-1].pack(slices.Clone(c.packed))
+}
+
+// unpackLog reads it; what is none is no log.
+func (c *Cache) unpackLog(b []byte) {
 	bad := false
 	number := func() int {
 		n, k := binary.Uvarint(b)
@@ -272,30 +294,29 @@ func unpackLog(b []byte) []request {
 		b = b[k:]
 		return int(n)
 	}
-	var log []request
-	var users []int
 	for len(b) > 0 {
 		q := request{total: number(), common: number(), known: number(), reply: number()}
 		q.measured = number() - 1
 		q.moved = number() == 1
-		kept, n := number(), number()
-		if bad || kept > len(users) || n > len(b) {
-			return nil
+		q.kept = number()
+		n := number()
+		if bad || q.kept > len(c.users) || n > len(b) {
+			c.forget(true)
+			return
 		}
-		q.users = slices.Clone(users[:kept])
 		at := 0
-		if kept > 0 {
-			at = users[kept-1]
-		}
 		for range n {
 			at += number()
 			q.users = append(q.users, at)
 		}
 		if bad {
-			return nil
+			c.forget(true)
+			return
 		}
-		users = q.users
-		log = append(log, q)
+		if n := len(c.log); n > 0 {
+			c.packed = c.log[n-1].pack(c.packed)
+		}
+		c.users = q.starts(c.users)
+		c.log = append(c.log, q)
 	}
-	return log
 }

@@ -247,13 +247,8 @@ func TestProjectsNeverSeeEachOther(t *testing.T) {
 func TestEveryMethodIsAsked(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{"Projects": true, "VectorTop": true} // of every project on purpose
-<<<<<<< HEAD
-	for _, name := range []string{"Episode", "SessionEpisodes", "Episodes", "LastSeq", "Sessions", "Pins", "Notes", "RenderState", "Decisions", "Receipt",
-		"LastReceipt", "ReceiptBefore", "Receipts", "Evictions", "Checkpoints", "Fact", "Facts", "FactVersions", "Edges", "Related", "InDegree", "Marks", "SearchEpisodes", "SearchFacts",
-=======
 	for _, name := range []string{"Episode", "SessionEpisodes", "Episodes", "LastSeq", "Sessions", "Pins", "Notes", "RenderState", "LastRenderState", "Decisions", "Receipt",
-		"LastReceipt", "ReceiptBefore", "Receipts", "Evictions", "Checkpoints", "Fact", "Facts", "FactVersions", "Edges", "InDegree", "Marks", "SearchEpisodes", "SearchFacts",
->>>>>>> 8b99af2 (Carry what was learned of a server to new sessions and over a restart of the agent, and test that no cut lands between checkpoints)
+		"LastReceipt", "ReceiptBefore", "Receipts", "Evictions", "Checkpoints", "Fact", "Facts", "FactVersions", "Edges", "Related", "InDegree", "Marks", "SearchEpisodes", "SearchFacts",
 		"Fold", "Folds", "Snapshots", "SnapshotPrompt", "Counts", "Entry", "Entries", "Freshness", "SearchEntries",
 		"File", "Files", "FileIndex", "GoneFact", "Index", "SymbolKeys", "SymbolsByKey",
 		"VectorModel", "VectorBatch", "VectorsWaiting", "Vectors", "SearchVectors"} {
