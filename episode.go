@@ -269,4 +269,7 @@ type Usage struct {
 	CacheWriteTokens *int
 	// Provider and Model name who answered; "" is unknown.
 	Provider, Model string
+	// ShiftRefused says that the server refused the request for its n_cache_reuse, so that it was sent without: no compaction of the session relies on KV
+	// shift any more, and the receipt says so.
+	ShiftRefused bool
 }

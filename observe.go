@@ -141,6 +141,13 @@ func (s *Session) measured(r *receipt.Receipt, u Usage, l *live) {
 	}
 	c.Status = boundary.StatusOf(&c.Reused, held, false, templateStart)
 	var m boundary.Mismatch
+	if u.ShiftRefused {
+		c.Shifted = false
+		if l != nil && l.cache != nil {
+			c.Predicted = l.cache.RefuseShift()
+		}
+		r.Notes = append(r.Notes, "the server refused to move kept tokens: KV shift is not asked for any more")
+	}
 	if c.Estimated {
 		m = s.estimated(r, u, l)
 	} else if l != nil && l.cache != nil {

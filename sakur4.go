@@ -111,7 +111,8 @@ type Options struct {
 	// KVShift allows compactions that rely on the server's KV shift: they take whole turns out, and the server moves what stays behind them instead of
 	// computing it again, so that a compaction costs next to no prefill. It is approximate: the kept keys and values were computed with the
 	// deleted text in view. Receipts say when it was used. A server that cannot is found out, by what it says of itself or by what it
-	// measures, and compactions are then as without this option.
+	// measures, or by its refusal ([Usage].ShiftRefused), and compactions are then as without this option. With a backend of [Hosted] whose geometry does not
+	// shift, Open fails with [ErrUnsupported].
 	KVShift bool
 	// Snapshots bounds what [Session.Snapshot] leaves on the server's disk; the zero value keeps the newest [DefaultSnapshots] of a session.
 	Snapshots SnapshotPolicy
@@ -285,6 +286,9 @@ func (o *Options) validate() error {
 	}
 	if o.Window > 0 && o.Reserve >= o.Window {
 		bad("Reserve %d leaves nothing of a Window of %d tokens", o.Reserve, o.Window)
+	}
+	if h, ok := o.Backend.(*hosted); ok && o.KVShift && !h.p.Geometry.Shift {
+		bad("KVShift on the hosted provider %q, whose cache does not shift: %w", h.p.Name, ErrUnsupported)
 	}
 	if o.Snapshots.Keep < 0 || o.Snapshots.MaxBytes < 0 {
 		bad("Snapshots.Keep and Snapshots.MaxBytes must not be negative")

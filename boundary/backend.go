@@ -161,4 +161,6 @@ type ChatReply struct {
 	PromptMillis float64
 	// Model is the server's name for the model.
 	Model string
+	// ShiftRefused says that the server refused the request for its n_cache_reuse and answered it without.
+	ShiftRefused bool
 }

@@ -106,6 +106,20 @@ func (c *Cache) Observe(predicted, measured int) Mismatch {
 	return m
 }
 
+// RefuseShift records that the server refused the last request for its n_cache_reuse and took it without: none is asked for any more. Call it before
+// [Cache.Observe]. It returns what is now predicted for the prompt, in tokens reused.
+func (c *Cache) RefuseShift() int {
+	c.still = true
+	r := &c.last.reuse
+	r.Reused -= r.Shifted
+	r.Shifted = 0
+	c.last.rule.past = min(c.last.rule.past, max(r.Reused, 0))
+	if n := len(c.log); n > 0 {
+		c.log[n-1].moved = false
+	}
+	return max(r.Reused, 0)
+}
+
 // stillAfter is how many requests for a shift in a row must find nothing moved before none is asked for any more, where the
 // measurement does not show it at once: another client may have taken the slot once.
 const stillAfter = 2

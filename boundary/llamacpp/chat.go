@@ -3,6 +3,7 @@ package llamacpp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -15,7 +16,41 @@ import (
 //
 // With a non-nil progress the reply is streamed and each piece is passed on as it arrives, in the caller's goroutine. A cancelled ctx ends the
 // request and returns what has arrived so far with the error; so does an error in the middle of a stream.
+//
+// A request that asks for a KV shift and is refused is sent once more without: a server that cannot shift may say so, and no turn is lost by it.
 func (c *Client) Chat(ctx context.Context, req boundary.ChatRequest, progress func(boundary.ChatDelta)) (boundary.ChatReply, error) {
+	reply, err := c.chat(ctx, req, progress)
+	if !errors.Is(err, boundary.ErrInvalidRequest) && !errors.Is(err, boundary.ErrUnsupported) || ctx.Err() != nil {
+		return reply, err
+	}
+	plain, asked := withoutShift(req.Fields)
+	if !asked {
+		return reply, err
+	}
+	req.Fields = plain
+	again, bad := c.chat(ctx, req, progress)
+	if bad != nil {
+		return reply, err // it was not the shift
+	}
+	again.ShiftRefused = true
+	return again, nil
+}
+
+// withoutShift returns the fields without n_cache_reuse, and whether they ask for a shift.
+func withoutShift(raw json.RawMessage) (_ json.RawMessage, asked bool) {
+	const key = "n_cache_reuse"
+	var all fields
+	if len(raw) == 0 || all.merge(raw) != nil || !all.seen[key] {
+		return raw, false
+	}
+	plain := fields{seen: map[string]bool{key: true}}
+	if plain.merge(raw) != nil {
+		return raw, false
+	}
+	return plain.body(), true
+}
+
+func (c *Client) chat(ctx context.Context, req boundary.ChatRequest, progress func(boundary.ChatDelta)) (boundary.ChatReply, error) {
 	body, err := c.chatBody(req, progress != nil)
 	if err != nil {
 		return boundary.ChatReply{}, err

@@ -208,7 +208,7 @@ func (a *agent) ask(ctx context.Context, maxTokens int, progress func(boundary.C
 	if err != nil {
 		return reply, err
 	}
-	r, err := a.ses.Observe(ctx, sakur4.Usage{Window: w.ID, PromptTokens: reply.PromptTokens, CachedTokens: reply.CachedTokens,
+	r, err := a.ses.Observe(ctx, sakur4.Usage{Window: w.ID, PromptTokens: reply.PromptTokens, CachedTokens: reply.CachedTokens, ShiftRefused: reply.ShiftRefused,
 		CompletionTokens: reply.CompletionTokens, PromptMillis: reply.PromptMillis, Model: reply.Model})
 	if err != nil {
 		return reply, err
