@@ -12,8 +12,9 @@ import (
 // a checkpoint, which it writes and forgets by the rules in checkpoint.go. What is not known is assumed in the direction of less reuse.
 //
 // For each request call [Cache.Predict], [Cache.Accept] once the server has taken the prompt, [Cache.Observe] with what it reported, and
-// [Cache.Generated] or [Cache.GeneratedCount] for the reply. A server that also keeps old prompts in memory (--cache-ram) may bring one back when a
-// prompt shares less than half with its slot: it then reuses more than predicted.
+// [Cache.Generated] or [Cache.GeneratedCount] for the reply. A server that also keeps old prompts in memory (--cache-ram) does not look
+// there for a request that names its slot; for one that names none it may bring one back when a prompt shares less than half with its slot, and then
+// reuses more than predicted.
 //
 // Make one with [NewCache] or [RestoreCache]; the zero value is not usable. It must not be used by two goroutines at once.
 type Cache struct {
