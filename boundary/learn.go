@@ -178,6 +178,8 @@ type inference struct {
 	// steps is how many requests may still be tried.
 	steps int
 	fits  []fit
+	// restarts says that a break at which nothing was reused speaks against no settings: a server that can rewind to any token was restarted.
+	restarts bool
 	// partial says that not all settings were tried.
 	partial bool
 }
@@ -333,7 +335,10 @@ func (g *inference) infer(known bool) {
 func (g *inference) best(kind Kind) (fit, bool) {
 	best, most := fit{}, math.MinInt
 	for _, f := range g.fits {
-		score := -4 * f.zeros
+		score := 0
+		if !g.restarts {
+			score = -4 * f.zeros
+		}
 		if f.kind == kind {
 			score += 4
 		}

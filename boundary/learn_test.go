@@ -173,3 +173,25 @@ func TestCacheLearnsOverRestarts(t *testing.T) {
 		t.Errorf("an emptied slot forgets what was learned of the server")
 	}
 }
+
+// TestCacheLearnsNothingFromRestarts: a server that can rewind to any token and is restarted at its breaks, again and again, stays what it is.
+func TestCacheLearnsNothingFromRestarts(t *testing.T) {
+	t.Parallel()
+	for _, p := range []boundary.Profile{fullAttention(), {}} {
+		h := &chatty{history{r: rand.New(rand.NewPCG(1, 14))}, boundary.NewCache(fullAttention())}
+		c := boundary.NewCache(p)
+		for n := range 40 {
+			if n%5 == 4 {
+				h.cutFrom(len(h.prompt) / 2)
+				if n%10 == 4 {
+					h.server.Reset()
+				}
+			} else {
+				h.grow(300)
+			}
+			if _, _, m := h.send(c); m.Learned || c.Learned() != nil {
+				t.Fatalf("step %d of %v: learned %v", n, p.Geometry.Kind, c.Learned())
+			}
+		}
+	}
+}

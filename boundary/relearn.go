@@ -157,7 +157,7 @@ func (c *Cache) relearn() bool {
 	if !c.windowKnown() {
 		least = 2 // another client's prompt may have left anything, once
 	}
-	if tells, zeros := c.evidence(); tells < least && zeros < 2 {
+	if tells, zeros := c.evidence(); tells < least && (zeros < 2 || !c.windowKnown()) {
 		return false
 	}
 	c.infer()
@@ -173,7 +173,7 @@ func (c *Cache) relearn() bool {
 			}
 		}
 	}
-	g := inference{fits: c.fits, given: c.rule}
+	g := inference{fits: c.fits, given: c.rule, restarts: !c.windowKnown()}
 	f, ok := g.best(c.kind())
 	if !ok && c.partial {
 		return false
