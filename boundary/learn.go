@@ -347,6 +347,9 @@ func (g *inference) best(kind Kind) (fit, bool) {
 			f.rule.Spacing, f.rule.Max, s = g.likeliest(f.settings)
 			score += s + closeness(f.rule.Ubatch, g.given.Ubatch, DefaultUbatch) + closeness(f.rule.Batch, g.given.Batch, DefaultBatch)
 		}
+		if g.restarts && f.kind == AnyToken {
+			score = math.MaxInt // what explains all without a setting
+		}
 		if score > most {
 			best, most = f, score
 		}

@@ -185,7 +185,7 @@ func (c *Cache) relearn() bool {
 		}
 		return false
 	}
-	if f.kind == c.kind() && f.rule == c.rule {
+	if f.kind == c.kind() && (f.kind != Points || f.rule == c.rule) || f.kind == AnyToken && c.kind() == Unknown {
 		return false // nothing speaks for others
 	}
 	l := Learned{Kind: f.kind, GivenKind: c.givenKind, Given: c.given, Breaks: f.breaks}
