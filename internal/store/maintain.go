@@ -89,7 +89,7 @@ func (s *Store) maintain(ctx context.Context) {
 				}
 				checkpointer = c
 			}
-			s.note(ctx, s.checkpoint(ctx, checkpointer))
+			s.note(ctx, s.checkpoint(ctx, checkpointer, contended))
 			later = false
 		}
 		if s.cfg.lazy {
@@ -127,12 +127,19 @@ func (s *Store) note(ctx context.Context, err error) {
 	s.maintenance = err
 }
 
-// checkpoint copies what readers allow. It waits for nobody. The writer begins the log anew at the commit after everything was copied;
-// while a reader is in the way, the next try comes when the log has grown by as much again.
-func (s *Store) checkpoint(ctx context.Context, c *conn) error {
+// checkpoint copies what readers allow. The writer begins the log anew at the commit after everything was copied; while a reader is in the way, the next try
+// comes when the log has grown by as much again. Where writes come without a pause the log grows while it is copied, and the writer would never find all of it
+// copied: there it is held for the rest, which is short.
+func (s *Store) checkpoint(ctx context.Context, c *conn, contended bool) error {
 	c.SetInterrupt(ctx)
 	defer c.SetInterrupt(context.Background())
 	pages, copied, err := c.WALCheckpoint("main", sqlite3.CHECKPOINT_PASSIVE)
+	if err == nil && contended {
+		if err = s.lockWriter(ctx); err == nil {
+			pages, copied, err = c.WALCheckpoint("main", sqlite3.CHECKPOINT_PASSIVE)
+			s.unlockWriter()
+		}
+	}
 	if err != nil {
 		return err
 	}
