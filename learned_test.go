@@ -104,7 +104,9 @@ func TestSlidingCutsSnap(t *testing.T) {
 	for seed := range uint64(2 * len(some(2, 0, 0))) {
 		rule := boundary.CheckpointRule{Window: 128, Spacing: []int{256, 1024, 8192}[seed%3], Ubatch: 128, Max: []int{8, 2, 32}[seed%3]}
 		srv := embedded.New(embedded.Config{Window: 4096, Tokenizer: sakur4.O200kBase(), Kind: boundary.Points, Rule: rule})
-		eng := openEngine(t, ":memory:", &sakur4.Options{Project: "p", Backend: srv})
+		opts := fixed(4096)
+		opts.Backend = srv
+		eng := openEngine(t, ":memory:", opts)
 		d := &slider{t: t, s: eng.Session("s"), chat: srv, rng: rand.New(rand.NewPCG(seed, 1))}
 		for mine := 0; mine < 4; {
 			w, r := d.work()
@@ -143,7 +145,8 @@ func TestSettingsOutliveTheAgent(t *testing.T) {
 	path := storePath(t)
 	rule := boundary.CheckpointRule{Window: 128, Spacing: 256, Ubatch: 64, Max: 6}
 	srv := newUntold(4096, rule)
-	opts := &sakur4.Options{Project: "p", Backend: srv}
+	opts := fixed(4096)
+	opts.Backend = srv
 	eng, err := sakur4.Open(t.Context(), path, opts)
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +158,7 @@ func TestSettingsOutliveTheAgent(t *testing.T) {
 			learned += strings.Count(strings.Join(r.Notes, "\n"), "cache profile learned")
 			if w.Plan != nil {
 				n--
-				if r.Cache.Reused != r.Cache.Predicted {
+				if r.Cache.Reused != r.Cache.Predicted && !saidUnsure(r) {
 					wrong++
 				}
 			}
