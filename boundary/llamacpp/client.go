@@ -33,6 +33,10 @@ type Options struct {
 	// Rule holds the checkpoint settings that the server was started with; nil assumes the server's defaults. Its Window is filled in from the
 	// model file if it is 0.
 	Rule *boundary.CheckpointRule
+	// Probe lets [Client.Profile] measure the shape of the cache where neither Geometry nor Rule nor a model file tells it, by two requests of about that many
+	// tokens to a slot that is empty while none works; where there is none, the shape stays unknown. A window is seen if it is shorter than Probe by more than the
+	// server's ubatch: 4096 finds the usual ones, and takes the time of as many tokens of prompt, once. 0 sends nothing.
+	Probe int
 	// Slot is the slot that chat requests name when their fields do not; nil leaves the choice to the server.
 	Slot *int
 	// MaxBody bounds a response in bytes; 0 means 256 MiB.
@@ -80,6 +84,9 @@ func New(baseURL string, opts *Options) (*Client, error) {
 	}
 	if c.opts.MaxBody < 0 {
 		return nil, fmt.Errorf("llamacpp: MaxBody is %d bytes", c.opts.MaxBody)
+	}
+	if c.opts.Probe < 0 {
+		return nil, fmt.Errorf("llamacpp: Probe is %d tokens", c.opts.Probe)
 	}
 	if c.opts.Slot != nil {
 		if *c.opts.Slot < 0 {

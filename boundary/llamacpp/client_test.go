@@ -58,6 +58,7 @@ func TestNewRefuses(t *testing.T) {
 		"no host":         {"http://", nil},
 		"other scheme":    {"ftp://host", nil},
 		"query":           {"http://host?x=1", nil},
+		"negative probe":  {"http://host", &llamacpp.Options{Probe: -1}},
 		"fragment":        {"http://host#x", nil},
 		"bad escape":      {"http://host/%zz", nil},
 		"negative limit":  {"http://host", &llamacpp.Options{MaxBody: -1}},

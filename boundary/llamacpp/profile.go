@@ -78,13 +78,13 @@ func (c *Client) Refresh(ctx context.Context) (p boundary.Profile, changed bool,
 		return boundary.Profile{}, false, err
 	}
 	c.mu.Lock()
-	var template *boundary.Template // known from before
+	var before *boundary.Profile // of the same server
 	if c.known && sameTemplate(c.props, props) {
-		kept := c.profile.Template
-		template = &kept
+		kept := c.profile
+		before = &kept
 	}
 	c.mu.Unlock()
-	p, err = c.probe(ctx, props, template)
+	p, err = c.probe(ctx, props, before)
 	if err != nil {
 		return boundary.Profile{}, false, err
 	}
@@ -101,7 +101,8 @@ func sameTemplate(a, b Props) bool {
 		a.BOS == b.BOS && a.EOS == b.EOS && maps.Equal(a.Caps, b.Caps)
 }
 
-func (c *Client) probe(ctx context.Context, props Props, template *boundary.Template) (p boundary.Profile, err error) {
+// probe makes a profile. What before says is not asked for again.
+func (c *Client) probe(ctx context.Context, props Props, before *boundary.Profile) (p boundary.Profile, err error) {
 	p = boundary.Profile{
 		Window: props.ContextTokens, Slots: props.Slots, Slot: c.opts.Slot, Name: "llama.cpp", Build: props.Build, Model: props.ModelName,
 	}
@@ -109,12 +110,21 @@ func (c *Client) probe(ctx context.Context, props Props, template *boundary.Temp
 		p.Model = filepath.Base(props.ModelPath)
 	}
 	p.Geometry, p.Rule = c.geometry(props)
+	switch {
+	case p.Geometry.Kind != boundary.Unknown || c.opts.Probe == 0:
+	case before != nil && before.Geometry.Kind != boundary.Unknown:
+		p.Geometry, p.Rule = before.Geometry, before.Rule
+	default:
+		if p.Geometry, p.Rule, err = c.measure(ctx, props); err != nil {
+			return boundary.Profile{}, err
+		}
+	}
 	p.Weights = c.weights(props)
 	if p.Tokenizer, err = c.tokenizerID(ctx); err != nil {
 		return boundary.Profile{}, err
 	}
-	if template != nil {
-		p.Template = *template
+	if before != nil {
+		p.Template = before.Template
 		return p, nil
 	}
 	if p.Template, err = c.probeTemplate(ctx, props); err != nil {
