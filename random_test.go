@@ -402,7 +402,9 @@ func (w *world) send(x *sakur4.Window) (reply boundary.ChatReply, ok bool) {
 	}
 	r := w.observed(sakur4.Usage{Window: x.ID, PromptTokens: reply.PromptTokens, CachedTokens: reply.CachedTokens, CompletionTokens: reply.CompletionTokens})
 	w.note("sent: %d tokens, %d cached, predicted %d, cause %q", reply.PromptTokens, *reply.CachedTokens, x.Receipt.Cache.Predicted, r.Cache.Cause)
-	if w.synced && (r.Cache.Cause != "" || r.Cache.Drift != 0) {
+	// The turns of these sessions are never what the server has generated. Where a window is so full that this matters, it is named, and it is true.
+	reread := w.synced && strings.Contains(r.Cache.Cause, "the last reply reads back in other tokens")
+	if w.synced && !reread && (r.Cache.Cause != "" || r.Cache.Drift != 0) {
 		w.fatalf("%d of %d tokens were cached, %d were predicted: %s", *reply.CachedTokens, reply.PromptTokens, x.Receipt.Cache.Predicted, r.Cache.Cause)
 	}
 	return reply, true
