@@ -108,6 +108,7 @@ func (s *Session) close(tx *store.Tx, f store.FoldRow, result string) error {
 		return err
 	}
 	edges := make([]store.EdgeRow, 0, len(region))
+	var steps []store.StepRow
 	for _, ep := range region {
 		edges = append(edges, store.EdgeRow{Project: s.e.project, From: rec.ID, To: ep.ID, Kind: "folded_from"})
 		if ep.Fold != "" {
@@ -118,10 +119,11 @@ func (s *Session) close(tx *store.Tx, f store.FoldRow, result string) error {
 		}
 		for t := ep.Tier; t < evict.Referenced; t++ {
 			reason := fmt.Sprintf("tier %s → %s (%s closed, 0 tokens reclaimed)", t, t+1, f.ID)
-			if err := tx.SetTier(s.e.project, s.id, ep.ID, t, t+1, f.ID, reason, 0); err != nil {
-				return err
-			}
+			steps = append(steps, store.StepRow{Episode: ep.ID, From: t, To: t + 1, Reason: reason})
 		}
+	}
+	if err := tx.TakeSteps(s.e.project, s.id, f.ID, steps); err != nil {
+		return err
 	}
 	if err := tx.PutEdges(edges); err != nil {
 		return err

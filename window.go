@@ -303,10 +303,12 @@ func (s *Session) store(ctx context.Context, l *live, w *Window, c *compaction, 
 			return err
 		}
 		if c != nil {
-			for _, st := range c.steps {
-				if err := tx.SetTier(s.e.project, s.id, st.Episode, st.From, st.To, string(w.ID), st.Reason, st.Tokens); err != nil {
-					return err
-				}
+			steps := make([]store.StepRow, len(c.steps))
+			for i, st := range c.steps {
+				steps[i] = store.StepRow{Episode: st.Episode, From: st.From, To: st.To, Tokens: st.Tokens, Reason: st.Reason}
+			}
+			if err := tx.TakeSteps(s.e.project, s.id, string(w.ID), steps); err != nil {
+				return err
 			}
 		}
 		if err := tx.PlaceNotes(s.e.project, s.id, placed); err != nil {

@@ -88,19 +88,15 @@ func (r *Reader) Marks(project string, ids []string) (map[string]Mark, error) {
 		return nil, err
 	}
 	marks := make(map[string]Mark, len(ids))
-	for _, id := range ids {
-		err := r.each("marks of "+id, `
-SELECT e.superseded_by <> '', e.droppable
+	err = r.eachOf("marks", `
+SELECT e.episode_id, e.superseded_by <> '', e.droppable
 FROM episodic_stream e
-WHERE e.episode_id = ? AND `+ofProject, []any{id, project}, func(s *sqlite3.Stmt) error {
-			marks[id] = Mark{Superseded: s.ColumnBool(0), Droppable: s.ColumnBool(1), InDegree: degrees[id]}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return marks, nil
+WHERE `+ofProject+` AND e.episode_id IN `+idPlaces, []any{project}, ids, func(s *sqlite3.Stmt) error {
+		id := s.ColumnText(0)
+		marks[id] = Mark{Superseded: s.ColumnBool(1), Droppable: s.ColumnBool(2), InDegree: degrees[id]}
+		return nil
+	})
+	return marks, err
 }
 
 // SessionEpisodes streams the session's episodes after a position, in ascending order.

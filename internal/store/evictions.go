@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"iter"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,7 +23,7 @@ type EvictionRow struct {
 	At               time.Time
 }
 
-// Evictions streams the session's steps in the order in which they were written.
+// Evictions streams the session's steps in the order in which they were written, each rung by itself.
 func (r *Reader) Evictions(project, session string) iter.Seq2[EvictionRow, error] {
 	return func(yield func(EvictionRow, error) bool) {
 		seq := int64(0)
@@ -35,10 +36,17 @@ ORDER BY w.num, x.ord`, []any{project, session}, scanStep))
 				return
 			}
 			for _, step := range steps {
-				seq++
-				step.Seq = seq
-				if !yield(step.EvictionRow, nil) {
+				rungs, err := step.rungs()
+				if err != nil {
+					yield(EvictionRow{}, fail(r.ctx, err, "evictions of session %s", session))
 					return
+				}
+				for _, rung := range rungs {
+					seq++
+					rung.Seq = seq
+					if !yield(rung, nil) {
+						return
+					}
 				}
 			}
 		}
@@ -53,7 +61,7 @@ CROSS JOIN eviction x ON x.window_num = w.num
 JOIN episodic_stream e ON e.seq = x.episode_id
 LEFT JOIN eviction_seal s ON s.window_num = w.num`
 
-// step is a row of stepsOf.
+// step is a row of stepsOf: one rung, or several that one plan takes an episode down. Its reason is decoded by rungs.
 type step struct {
 	EvictionRow
 	window, session, at, ord int64
@@ -79,7 +87,6 @@ func scanStep(s *sqlite3.Stmt) (step, error) {
 		steps:   s.ColumnInt64(10),
 		seal:    s.ColumnInt64(11),
 	}
-	row.Reason = decodeReason(row.stored, row.From, row.To, row.Tokens)
 	return row, nil
 }
 
@@ -151,44 +158,11 @@ VALUES (?, ?, ?)`, w.num, w.steps, seal(w.sealed()...))
 	return err
 }
 
-// SetTier takes an episode one rung down the ladder, or from any rung back to live, and writes the step down. It refuses a skipped rung
-// with [ErrRefused], and an episode that is not at from, or not of that session, with [ErrNotFound].
-func (tx *Tx) SetTier(project, session, id string, from, to evict.Tier, windowID, reason string, tokens int) error {
-	what := fmt.Sprintf("take episode %s from %v to %v", id, from, to)
-	if from < evict.Live || from > evict.Dropped || to < evict.Live || to > evict.Dropped || from == to || to != evict.Live && to != from+1 {
-		return fail(tx.ctx, fmt.Errorf("one rung down or back to live: %w", ErrRefused), "%s", what)
-	}
-	n, err := tx.exec(what, `
-UPDATE episodic_stream AS e
-SET eviction_tier = ?
-WHERE e.episode_id = ? AND `+ofSession+` AND e.eviction_tier = ?`, to, id, project, session, from)
-	if err != nil {
-		return err
-	}
-	if n == 0 {
-		return fail(tx.ctx, fmt.Errorf("no such episode at %v: %w", from, ErrNotFound), "%s", what)
-	}
-	if err := tx.useWindow(what, project, session, windowID); err != nil {
-		return err
-	}
-	stored := encodeReason(reason, from, to, tokens)
-	ord := tx.evictions.steps + 1
-	_, err = tx.exec(what, `
-INSERT INTO eviction (window_num, ord, episode_id, from_tier, to_tier, tokens, reason)
-VALUES (?, ?, (SELECT seq FROM episodic_stream WHERE episode_id = ?), ?, ?, ?, ?)`,
-		tx.evictions.num, ord, id, int(from), int(to), tokens, stored)
-	if err == nil {
-		tx.evictions.add(int64(ord), id, from, to, tokens, stored)
-	}
-	return err
-}
-
-// useWindow makes a row for the steps of a window, unless the step before in this transaction was of the same one: the rows are in the order of
+// useWindow makes a row for the steps of a window of the session with that number, unless the step before in this transaction was of the same one: the rows are in the order of
 // the steps.
-func (tx *Tx) useWindow(what, project, session, windowID string) error {
-	num, err := tx.sessionNum(what, project, session)
-	if err != nil || tx.evictions.num > 0 && tx.evictions.session == num && tx.evictions.windowID == windowID {
-		return err
+func (tx *Tx) useWindow(what string, num int64, windowID string) error {
+	if tx.evictions.num > 0 && tx.evictions.session == num && tx.evictions.windowID == windowID {
+		return nil
 	}
 	if err := tx.sealEvictions(); err != nil {
 		return err
@@ -214,7 +188,7 @@ VALUES (?, ?, ?, ?)`, next, num, windowID, at)
 const asItIs, asUsual, andReclaimed = "\x00", "\x01", "\x02"
 
 func usualReason(from, to evict.Tier, tokens int) (beginning, end string) {
-	return fmt.Sprintf("tier %v → %v (value ", from, to), fmt.Sprintf(", %d tokens reclaimed)", tokens)
+	return "tier " + from.String() + " → " + to.String() + " (value ", ", " + strconv.Itoa(tokens) + " tokens reclaimed)"
 }
 
 // encodeReason shortens a reason. Written out, the reasons would take more room than the rest of their rows.
@@ -246,4 +220,29 @@ func decodeReason(stored string, from, to evict.Tier, tokens int) string {
 		return beginning + before + end
 	}
 	return beginning + middle
+}
+
+// rungs returns the steps that a row stands for. One that leads several rungs down has in front of its reason what each of them reclaims.
+func (s *step) rungs() ([]EvictionRow, error) {
+	if s.To <= s.From+1 {
+		row := s.EvictionRow
+		row.Reason = decodeReason(s.stored, s.From, s.To, s.Tokens)
+		return []EvictionRow{row}, nil
+	}
+	stored := s.stored
+	rows := make([]EvictionRow, 0, s.To-s.From)
+	for from := s.From; from < s.To; from++ {
+		number, rest, ok := strings.Cut(stored, " ")
+		tokens, err := strconv.Atoi(number)
+		if !ok || err != nil {
+			return nil, fmt.Errorf("step %d of window %s: what its rungs reclaim is %q: %w", s.ord, s.WindowID, s.stored, ErrCorrupt)
+		}
+		row := s.EvictionRow
+		row.From, row.To, row.Tokens = from, from+1, tokens
+		rows, stored = append(rows, row), rest
+	}
+	for i := range rows {
+		rows[i].Reason = decodeReason(stored, rows[i].From, rows[i].To, rows[i].Tokens)
+	}
+	return rows, nil
 }

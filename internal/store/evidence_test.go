@@ -60,7 +60,7 @@ func TestVerifyMissesNoRow(t *testing.T) {
 	for table, last := range map[string]string{
 		"anchor_set":            "seq = (SELECT max(seq) FROM anchor_set)",
 		"episodic_stream":       "seq = (SELECT max(seq) FROM episodic_stream)",
-		"eviction":              "window_num = 2",
+		"eviction_seal":         "window_num = 2",
 		"folds":                 "num = (SELECT max(num) FROM folds)",
 		"note":                  "seq = 3",
 		"receipt":               "turn = 3",

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"sakur4/evict"
 	"sakur4/internal/episode"
 )
 
@@ -111,4 +112,9 @@ func Steps(r *Reader) (n int) {
 		n += s.Status(sqlite3.STMTSTATUS_VM_STEP, false)
 	}
 	return n
+}
+
+// SetTier takes one step.
+func (tx *Tx) SetTier(project, session, id string, from, to evict.Tier, windowID, reason string, tokens int) error {
+	return tx.TakeSteps(project, session, windowID, []StepRow{{id, from, to, tokens, reason}})
 }

@@ -23,8 +23,8 @@ type Report struct {
 var triggers = [...]string{
 	"anchor_set_count", "anchor_set_no_delete", "anchor_set_no_replace", "anchor_set_no_update",
 	"episodic_stream_count", "episodic_stream_no_delete", "episodic_stream_no_renumber", "episodic_stream_no_replace", "episodic_stream_no_update", "episodic_stream_one_rung",
-	"eviction_count", "eviction_no_delete", "eviction_no_replace", "eviction_no_update",
-	"eviction_seal_no_delete", "eviction_seal_no_replace", "eviction_seal_no_update",
+	"eviction_no_delete", "eviction_no_replace", "eviction_no_update",
+	"eviction_seal_count", "eviction_seal_no_delete", "eviction_seal_no_replace", "eviction_seal_no_update",
 	"eviction_window_no_delete", "eviction_window_no_replace", "eviction_window_no_update",
 	"folds_count", "note_count", "receipt_count", "render_decision_count", "render_decision_uncount", "snapshot_count",
 	"semantic_atlas_count", "semantic_atlas_no_delete", "semantic_atlas_no_orphan", "semantic_atlas_no_replace", "semantic_atlas_no_update",
@@ -170,7 +170,7 @@ ORDER BY s.window_num`)
 }
 
 // counted are the tables whose rows are counted as they are written.
-var counted = [...]string{"anchor_set", "episodic_stream", "eviction", "folds", "note", "receipt", "render_decision", "semantic_atlas", "snapshot", "symbolic_fact_version"}
+var counted = [...]string{"anchor_set", "episodic_stream", "eviction_seal", "folds", "note", "receipt", "render_decision", "semantic_atlas", "snapshot", "symbolic_fact_version"}
 
 // rows compares what is there with what was counted: a row that is gone leaves nothing else behind, least of all the last one.
 func (v *verifier) rows() error {

@@ -6,7 +6,6 @@ INSERT INTO meta (name, value)
 VALUES
   ('rows of anchor_set', (SELECT count(*) FROM anchor_set)),
   ('rows of episodic_stream', (SELECT count(*) FROM episodic_stream)),
-  ('rows of eviction', (SELECT count(*) FROM eviction)),
   ('rows of folds', (SELECT count(*) FROM folds)),
   ('rows of note', (SELECT count(*) FROM note)),
   ('rows of receipt', (SELECT count(*) FROM receipt)),
@@ -23,11 +22,6 @@ END;
 CREATE TRIGGER episodic_stream_count AFTER INSERT ON episodic_stream
 BEGIN
   UPDATE meta SET value = value + 1 WHERE name = 'rows of episodic_stream';
-END;
-
-CREATE TRIGGER eviction_count AFTER INSERT ON eviction
-BEGIN
-  UPDATE meta SET value = value + 1 WHERE name = 'rows of eviction';
 END;
 
 CREATE TRIGGER folds_count AFTER INSERT ON folds
@@ -73,7 +67,8 @@ END;
 -- A seal as other rows have it; 0 says that the row is from before there was one.
 ALTER TABLE symbolic_fact_version ADD COLUMN seal INTEGER NOT NULL DEFAULT 0;
 
--- One seal for all steps of a window: a seal in each step would take as much room as the step. A window from before has none.
+-- One seal for all steps of a window: a seal in each step would take as much room as the step. A window from before has none. The seals are counted, and say how
+-- many rows their windows have.
 CREATE TABLE eviction_seal (
   window_num INTEGER PRIMARY KEY REFERENCES eviction_window (num),
   steps      INTEGER NOT NULL CHECK (steps > 0),
@@ -97,4 +92,27 @@ CREATE TRIGGER eviction_seal_no_delete
 BEFORE DELETE ON eviction_seal
 BEGIN
   SELECT RAISE(ABORT, 'eviction_seal is append-only: no delete');
+END;
+
+INSERT INTO meta (name, value)
+VALUES ('rows of eviction_seal', 0);
+
+CREATE TRIGGER eviction_seal_count AFTER INSERT ON eviction_seal
+BEGIN
+  UPDATE meta SET value = value + 1 WHERE name = 'rows of eviction_seal';
+END;
+
+-- A plan takes hundreds of episodes several rungs down, and writes every rung down. The tiers go to the last of them at once, which the store announces in
+-- meta for the time of the one statement that does it. A row of the log may stand for several rungs of one episode: the reason has in front what each reclaims.
+DROP TRIGGER episodic_stream_one_rung;
+
+CREATE TRIGGER episodic_stream_one_rung
+BEFORE UPDATE OF eviction_tier ON episodic_stream
+WHEN NEW.eviction_tier <> OLD.eviction_tier
+ AND NEW.eviction_tier <> 'live'
+ AND OLD.eviction_tier || ' ' || NEW.eviction_tier NOT IN
+   ('live masked', 'masked referenced', 'referenced archived', 'archived dropped')
+ AND NOT EXISTS (SELECT 1 FROM meta WHERE name = 'rungs are listed')
+BEGIN
+  SELECT RAISE(ABORT, 'episodic_stream: no rung of the ladder is skipped');
 END;
