@@ -73,7 +73,7 @@ func (s *Session) tryForced(ctx context.Context, head Head, target int) (plan *P
 // forced plans on a rendering of its own. apply stores the outcome; it is nil where there is nothing to apply.
 func (s *Session) forced(ctx context.Context, head Head, target int, down error) (plan *Plan, apply func() (*live, error), err error) {
 	backend, profile, fallback := s.server(ctx, down)
-	l, pins, _, err := s.load(ctx, true, profile)
+	l, pins, _, err := s.load(ctx, s.forked(profile, fallback), profile)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -317,11 +317,13 @@ func nonEmpty(s, otherwise string) string {
 func (s *Session) apply(ctx context.Context, l *live, c *compaction, in evict.Input, spans []span, p evict.Plan) error {
 	changes := map[string]turn.Change{}
 	first := len(l.chat.Entries)
+	from := make(map[string]int, len(in.Items))
+	for i, it := range in.Items {
+		from[it.Episode] = spans[i].from
+	}
 	at := func(id string) {
-		for i, it := range in.Items {
-			if it.Episode == id {
-				first = min(first, spans[i].from)
-			}
+		if i, ok := from[id]; ok {
+			first = min(first, i)
 		}
 	}
 	var gone []*turn.Entry

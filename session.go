@@ -155,18 +155,14 @@ type live struct {
 	window  *Window    // the last one, for a call without a new turn
 	notes   []string
 	profile boundary.Profile
-	words   vocabulary
+	words   *vocabulary // of the session, shared by the copies of its rendering
 	// scattered says that the compaction under way takes out single turns from all over the session.
 	scattered bool
 	room      int // the window of the compaction under way, in tokens
 }
 
-// load returns the session's rendering with everything that the record holds now.
-func (s *Session) load(ctx context.Context, fresh bool, profile boundary.Profile) (*live, []pin.Pin, []store.NoteRow, error) {
-	l := s.live
-	if fresh {
-		l = nil
-	}
+// load returns a rendering with everything that the record holds now. It goes on from l, and reads the session's anew where that is nil or behind the store.
+func (s *Session) load(ctx context.Context, l *live, profile boundary.Profile) (*live, []pin.Pin, []store.NoteRow, error) {
 	var pins []pin.Pin
 	var notes []store.NoteRow
 	err := s.e.st.Read(ctx, func(r *store.Reader) error {
@@ -203,7 +199,7 @@ func (s *Session) load(ctx context.Context, fresh bool, profile boundary.Profile
 
 // restore reads a rendering from the store.
 func (s *Session) restore(r *store.Reader, row store.RenderState, known bool, profile boundary.Profile) (*live, error) {
-	l := &live{profile: profile}
+	l := &live{profile: profile, words: &vocabulary{}}
 	if !known {
 		t := profile.Template
 		l.Controls = t.ControlTexts

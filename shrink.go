@@ -41,17 +41,13 @@ func pressed(in evict.Input, p evict.Plan, err error) bool {
 	if err != nil || len(p.Trims) > 0 {
 		return true
 	}
-	for _, st := range p.Steps {
-		if st.To < evict.Archived {
-			continue
-		}
-		for _, it := range in.Items {
-			if it.Episode == st.Episode && it.Atom == in.Items[len(in.Items)-1].Atom {
-				return true
-			}
+	newest := map[string]bool{}
+	for _, it := range in.Items {
+		if it.Atom == in.Items[len(in.Items)-1].Atom {
+			newest[it.Episode] = true
 		}
 	}
-	return false
+	return slices.ContainsFunc(p.Steps, func(st evict.Step) bool { return st.To >= evict.Archived && newest[st.Episode] })
 }
 
 // shrinkNotes shortens the notes of the newest message, or where it has none those of the user turns that never leave, where the plan takes from

@@ -385,7 +385,7 @@ func (srv slotServer) refused(action string, err error) error {
 
 // slotModel returns the session's rendering with the model of the server's slot.
 func (s *Session) slotModel(ctx context.Context, srv slotServer) (*live, error) {
-	l, _, _, err := s.load(ctx, false, srv.profile)
+	l, _, _, err := s.load(ctx, s.live, srv.profile)
 	if err != nil {
 		return nil, err
 	}

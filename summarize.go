@@ -80,7 +80,7 @@ func (e *Engine) summaryRequest(ctx context.Context, p *promotion, budget int) (
 // sent returns the session's prompt as it was sent last, with the reply where it was text: somebody else may speak next. It is nil where nothing was
 // sent, or where what was sent is no chat any more since a compaction. The caller holds mu.
 func (s *Session) sent(ctx context.Context, profile boundary.Profile) (*SummaryRequest, error) {
-	l, _, _, err := s.load(ctx, true, profile) // a rendering of its own: it is cut below
+	l, _, _, err := s.load(ctx, nil, profile) // a rendering of its own: it is cut below
 	if err != nil || l.Turn == 0 {
 		return nil, err
 	}

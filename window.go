@@ -52,7 +52,7 @@ func (s *Session) next(ctx context.Context, head Head, down error) (*Window, err
 		return nil, err
 	}
 	backend, profile, fallback := s.server(ctx, down)
-	l, pins, notes, err := s.load(ctx, false, profile)
+	l, pins, notes, err := s.load(ctx, s.live, profile)
 	if err != nil {
 		return nil, err
 	}

@@ -120,6 +120,8 @@ func layout(text, skeleton string, items []Item, controls []string, toolsText st
 			p.runs = append(p.runs, run{i, i + len(toolsText), receipt.Tools})
 		}
 	}
+	// What stands between two messages is the same over and over: where in it the second begins is looked for once.
+	begins := map[string]int{}
 	pos, prev := 0, -1
 	for i, pc := range pieces {
 		start := pos
@@ -133,7 +135,17 @@ func layout(text, skeleton string, items []Item, controls []string, toolsText st
 		segStart := pos
 		pos += len(pc.seg)
 		if pc.f.message != prev {
-			p.starts[pc.f.message] = messageStart(text, segStart, pos, controls, pc.f.message == 0)
+			from := 0
+			if pc.f.message > 0 {
+				seg := text[segStart:pos]
+				at, known := begins[seg]
+				if !known {
+					at = messageStart(seg, controls)
+					begins[seg] = at
+				}
+				from = segStart + at
+			}
+			p.starts[pc.f.message] = from
 			prev = pc.f.message
 		}
 		after := tail
@@ -168,11 +180,7 @@ func layout(text, skeleton string, items []Item, controls []string, toolsText st
 }
 
 // messageStart returns where, in the overhead between two messages, the second begins: at its last control text, else at the first line end.
-func messageStart(text string, from, to int, controls []string, first bool) int {
-	if first {
-		return 0
-	}
-	seg := text[from:to]
+func messageStart(seg string, controls []string) int {
 	best := -1
 	for _, c := range controls {
 		if i := strings.LastIndex(seg, c); i > best {
@@ -184,7 +192,7 @@ func messageStart(text string, from, to int, controls []string, first bool) int 
 			best = 0
 		}
 	}
-	return from + best
+	return best
 }
 
 // fieldEnd returns where the field's value ends that begins at pos, and how many bytes of the value the template cut off in front; -1 if not found.

@@ -57,6 +57,13 @@ func (s *State) Parts() []receipt.Part {
 	return receipt.Parts(func(c receipt.Category) int { return sum[c] })
 }
 
+// Fork returns the count for a second chat that goes on from it: what is appended to the one is not seen by the other.
+func (s *State) Fork() *State {
+	f := *s
+	f.Counts, f.IDs = slices.Clip(f.Counts), slices.Clip(f.IDs)
+	return &f
+}
+
 // Counter counts prompts on one backend. It is not safe for concurrent use.
 type Counter struct {
 	b        boundary.Backend
@@ -133,20 +140,35 @@ func (c *Counter) Count(ctx context.Context, prev *State, keep int, items []Item
 func (c *Counter) Distrust() { c.failed = true }
 
 func (c *Counter) render(ctx context.Context, items []Item, tools json.RawMessage, gen bool) (string, error) {
+	return c.renderJSON(ctx, encode(items), tools, gen)
+}
+
+func (c *Counter) renderJSON(ctx context.Context, messages, tools json.RawMessage, gen bool) (string, error) {
+	return c.b.Render(ctx, boundary.RenderRequest{Messages: messages, Tools: tools, GenerationPrompt: gen, TemplateKwargs: c.kwargs})
+}
+
+// encode returns the messages in OpenAI form.
+func encode(items []Item) json.RawMessage {
 	ms := make([]turn.Message, len(items))
+	bytes := 0
 	for i, it := range items {
 		ms[i] = it.Message
+		bytes += 128 + len(it.Message.Content) + len(it.Message.Reasoning)
+		for _, call := range it.Message.Calls {
+			bytes += 128 + len(call.Arguments)
+		}
 	}
-	return c.b.Render(ctx, boundary.RenderRequest{Messages: turn.AppendArray(nil, ms), Tools: tools, GenerationPrompt: gen, TemplateKwargs: c.kwargs})
+	return turn.AppendArray(make([]byte, 0, bytes+bytes/16), ms)
 }
 
 // full renders and counts the whole prompt.
 func (c *Counter) full(ctx context.Context, items []Item) (*State, error) {
-	text, err := c.render(ctx, items, c.tools, false)
+	messages := encode(items)
+	text, err := c.renderJSON(ctx, messages, c.tools, false)
 	if err != nil {
 		return nil, err
 	}
-	withGen, err := c.render(ctx, items, c.tools, true)
+	withGen, err := c.renderJSON(ctx, messages, c.tools, true)
 	if err != nil {
 		return nil, err
 	}

@@ -118,3 +118,15 @@ func Steps(r *Reader) (n int) {
 func (tx *Tx) SetTier(project, session, id string, from, to evict.Tier, windowID, reason string, tokens int) error {
 	return tx.TakeSteps(project, session, windowID, []StepRow{{id, from, to, tokens, reason}})
 }
+
+// Statements returns how many statements the writer has begun.
+func Statements(s *Store) int { return s.wconn.runs }
+
+// LogRows returns how many rows the log of steps has.
+func LogRows(r *Reader) int {
+	n, _, err := r.conn.number(`SELECT count(*) FROM eviction`)
+	if err != nil {
+		panic(err)
+	}
+	return int(n)
+}

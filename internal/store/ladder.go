@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"strings"
-	"sync"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -76,7 +74,7 @@ func (tx *Tx) findMoved(what string, session int64, steps []StepRow) (list []mov
 	err = tx.eachOf(what, `
 SELECT episode_id, seq, eviction_tier
 FROM episodic_stream
-WHERE session_id = ? AND episode_id IN `+idPlaces, []any{session}, ids, func(s *sqlite3.Stmt) error {
+WHERE +session_id = ? AND episode_id IN `+idPlaces, []any{session}, ids, func(s *sqlite3.Stmt) error {
 		id := s.ColumnText(0)
 		if _, ok := at[id]; ok {
 			return nil // it is asked for twice
@@ -166,46 +164,24 @@ func (tx *Tx) logSteps(what string, steps []StepRow, seq func(id string) int64) 
 		list = append(list, logRow{episode: st.Episode, seq: seq(st.Episode), from: st.From, to: st.To, tokens: st.Tokens, reason: reason})
 	}
 	w := &tx.evictions
-	for len(list) > 0 {
-		chunk := 0
-		for len(list) < logChunks[chunk] {
-			chunk++
-		}
-		n := logChunks[chunk]
-		args := make([]any, 2, 2+5*n)
-		args[0], args[1] = w.num, w.steps
+	for n := 0; len(list) > 0; list = list[n:] {
+		var sql string
+		n, sql = logSQL.of(len(list))
+		args := make([]any, 1, 1+6*n)
+		args[0] = w.num
 		for _, l := range list[:n] {
 			stored := l.each + l.reason
-			args = append(args, l.seq, int(l.from), int(l.to), l.tokens, stored)
+			args = append(args, w.steps+1, l.seq, int(l.from), int(l.to), l.tokens, stored)
 			w.add(int64(w.steps+1), l.episode, l.from, l.to, l.tokens, stored)
 		}
-		if _, err := tx.exec(what, logSQL()[chunk], args...); err != nil {
+		if _, err := tx.exec(what, sql, args...); err != nil {
 			return err
 		}
-		list = list[n:]
 	}
 	return nil
 }
 
-// logChunks are how many rows one statement writes, the most first.
-var logChunks = [...]int{32, 8, 1}
-
-// logSQL returns the statement for one of logChunks, by its index. ?1 is the window, ?2 the number of the row before the first.
-var logSQL = sync.OnceValue(func() (all [len(logChunks)]string) {
-	for i, n := range logChunks {
-		var b strings.Builder
-		b.WriteString("INSERT INTO eviction (window_num, ord, episode_id, from_tier, to_tier, tokens, reason)\nVALUES ")
-		for row := range n {
-			if row > 0 {
-				b.WriteString(",\n  ")
-			}
-			b.WriteString("(?1, ?2 + " + strconv.Itoa(row+1))
-			for col := range 5 {
-				b.WriteString(", ?" + strconv.Itoa(3+5*row+col))
-			}
-			b.WriteString(")")
-		}
-		all[i] = b.String()
-	}
-	return all
-})
+// logSQL writes rows of the log. ?1 is the window.
+var logSQL = newChunks(`
+INSERT INTO eviction (window_num, ord, episode_id, from_tier, to_tier, tokens, reason)
+VALUES `, "?1", 1, 6, "")

@@ -85,25 +85,35 @@ WHERE project_id = ? AND session_id = ?
 ORDER BY ord`, []any{project, session}, scanDecision))
 }
 
-// ReplaceDecisions deletes the session's decisions from fromOrd on and inserts these.
+// ReplaceDecisions replaces the session's decisions from fromOrd on by these, whose positions ascend from there. What stays at its position is written over: to
+// delete and to insert costs twice, and each is counted.
 func (tx *Tx) ReplaceDecisions(project, session string, fromOrd int, list []DecisionRow) error {
 	what := "replace decisions of session " + session
-	_, err := tx.exec(what, `
-DELETE FROM render_decision
-WHERE project_id = ? AND session_id = ? AND ord >= ?`, project, session, fromOrd)
-	if err != nil {
-		return err
-	}
-	for _, d := range list {
-		_, err := tx.exec(what, `
-INSERT INTO render_decision (project_id, session_id, ord, kind, episode_id, form, body, seal)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, project, session, d.Ord, d.Kind, d.Episode, d.Form, d.Body, seal(d.seal(project, session)...))
-		if err != nil {
+	for n := 0; len(list) > 0; list = list[n:] {
+		var sql string
+		n, sql = decisionSQL.of(len(list))
+		args := make([]any, 2, 2+6*n)
+		args[0], args[1] = project, session
+		for _, d := range list[:n] {
+			args = append(args, d.Ord, d.Kind, d.Episode, d.Form, d.Body, seal(d.seal(project, session)...))
+			fromOrd = max(fromOrd, d.Ord+1)
+		}
+		if _, err := tx.exec(what, sql, args...); err != nil {
 			return err
 		}
 	}
-	return nil
+	_, err := tx.exec(what, `
+DELETE FROM render_decision
+WHERE project_id = ? AND session_id = ? AND ord >= ?`, project, session, fromOrd)
+	return err
 }
+
+// decisionSQL writes decisions over those that are there. ?1 is the project, ?2 the session.
+var decisionSQL = newChunks(`
+INSERT INTO render_decision (project_id, session_id, ord, kind, episode_id, form, body, seal)
+VALUES `, "?1, ?2", 2, 6, `
+ON CONFLICT (project_id, session_id, ord) DO UPDATE
+SET kind = excluded.kind, episode_id = excluded.episode_id, form = excluded.form, body = excluded.body, seal = excluded.seal`)
 
 // CheckpointRow is a point that the server's cache can rewind to, Position in tokens. Body is the engine's JSON.
 type CheckpointRow struct {
