@@ -16,7 +16,9 @@ import (
 )
 
 // Fold opens a pocket of sub-context: everything that is recorded after the result of the call that opens it (or after the newest turn, where no
-// call is open) until the turn whose call closes it with [Session.Unfold]. Folds nest. An open fold changes no prompt.
+// call is open) until the turn whose call closes it with [Session.Unfold]. Folds nest. An open fold changes no prompt. Both texts may be empty.
+//
+// The errors are [ErrTooLarge] where they are larger than [MaxTurnBytes] together, and those of the store.
 func (s *Session) Fold(ctx context.Context, description, goal string) (FoldID, error) {
 	if err := s.e.check(ctx); err != nil {
 		return "", err

@@ -147,6 +147,8 @@ type Note struct {
 }
 
 // Attach has a note rendered once with the next [Session.Window]. It can be evicted like anything else, and it is never evidence.
+//
+// The errors are [ErrInvalidTurn] (a [*TurnError]) for an unknown kind or an empty text, [ErrTooLarge] for one larger than [MaxTurnBytes], and those of the store.
 func (s *Session) Attach(ctx context.Context, n Note) (NoteID, error) {
 	if err := s.e.check(ctx); err != nil {
 		return "", err

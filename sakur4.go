@@ -277,7 +277,9 @@ func indexText(text string) string {
 // validate returns all violations in one error.
 func (o *Options) validate() error {
 	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("sakur4: options: "+format, args...)) }
+	bad := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("%w: options: "+format, append([]any{ErrUnsupported}, args...)...))
+	}
 	if o.ProjectRoot != "" && o.Project != "" {
 		bad("ProjectRoot and Project are both set")
 	}
@@ -304,7 +306,7 @@ func (o *Options) validate() error {
 	}
 	if o.Policy != nil {
 		if err := o.Policy.Validate(); err != nil {
-			errs = append(errs, fmt.Errorf("sakur4: options: Policy: %w", err))
+			errs = append(errs, fmt.Errorf("%w: options: Policy: %w", ErrUnsupported, err))
 		}
 	}
 	return errors.Join(errs...)
@@ -453,18 +455,27 @@ func wrap(err error) error {
 		{store.ErrNotFound, ErrNotFound}, {store.ErrClosed, ErrClosed}, {store.ErrLocked, ErrLocked}, {store.ErrReadOnly, ErrReadOnly},
 		{store.ErrCorrupt, ErrCorrupt}, {store.ErrWrongKey, ErrWrongKey}, {store.ErrUnsupported, ErrUnsupported},
 		{store.ErrNewer, ErrUnsupported}, {store.ErrOlder, ErrUnsupported}, {store.ErrFull, ErrFull},
+		{store.ErrExists, fs.ErrExist},
 	} {
 		if errors.Is(err, m.from) && !errors.Is(err, m.to) {
 			return &storeError{err: err, is: m.to}
 		}
 	}
+	if err != nil && strings.HasPrefix(err.Error(), storePrefix) {
+		return &storeError{err: err}
+	}
 	return err
 }
 
-// storeError carries the store's text under our sentinel.
+// storePrefix begins the text of the store's errors.
+const storePrefix = "store: "
+
+// storeError carries the store's text under our sentinel; is is nil where there is none.
 type storeError struct{ err, is error }
 
-func (e *storeError) Error() string        { return "sakur4: " + strings.TrimPrefix(e.err.Error(), "store: ") }
+func (e *storeError) Error() string {
+	return "sakur4: " + strings.TrimPrefix(e.err.Error(), storePrefix)
+}
 func (e *storeError) Unwrap() error        { return e.err }
 func (e *storeError) Is(target error) bool { return target == e.is }
 

@@ -154,7 +154,10 @@ func (e *Engine) Verify(ctx context.Context) (VerifyReport, error) {
 	return out, nil
 }
 
-// Backup writes a consistent copy of the store to a new file. An existing file is refused.
+// Backup writes a consistent copy of the store to a new file, while others read and write it; the copy of an encrypted store has the same key. It also works on a
+// store that is open read-only.
+//
+// An existing file is refused with [fs.ErrExist]. The other errors are [ErrFull], those of the file system and those of the store; no file is left then.
 func (e *Engine) Backup(ctx context.Context, path string) error {
 	if err := e.check(ctx); err != nil {
 		return err

@@ -44,6 +44,10 @@ func (s *Store) backup(ctx context.Context, path string) (err error) {
 	}
 	defer func() {
 		if err != nil {
+			// SQLite leaves its journal where it could not take back what it wrote.
+			if e := os.Remove(abs + "-journal"); !errors.Is(e, fs.ErrNotExist) {
+				err = errors.Join(err, e)
+			}
 			err = errors.Join(err, os.Remove(abs))
 		}
 	}()

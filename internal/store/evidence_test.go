@@ -44,6 +44,7 @@ func full(t *testing.T, s *store.Store) {
 		second := decision
 		second.Ord = 1
 		return errors.Join(append(errs,
+			tx.PutRenderState("p", "s", store.RenderState{Version: 1, Body: "{}"}),
 			tx.ReplaceDecisions("p", "s", 0, []store.DecisionRow{decision, second}),
 			tx.ReplaceDecisions("p", "s", 1, []store.DecisionRow{second}),
 			tx.SetTier("p", "s", "ep_1", evict.Live, evict.Masked, "win_1", "old", 5),

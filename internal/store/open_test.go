@@ -10,11 +10,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"sakur4/internal/digest"
 	"sakur4/internal/episode"
 	"sakur4/internal/store"
 	"sakur4/internal/storetest"
+	"sakur4/symbolic"
 )
 
 func TestOpenMakesFilesThatOnlyTheOwnerReads(t *testing.T) {
@@ -299,6 +301,8 @@ func TestVerifyFindsDamage(t *testing.T) {
 		{"a foreign mark", `PRAGMA application_id = 5`, "application id"},
 		{"an orphan", `PRAGMA foreign_keys = OFF; DELETE FROM session`, "foreign key"},
 		{"an index without its document", `DELETE FROM episode_doc`, "index"},
+		{"a document without its fact", `DROP TRIGGER symbolic_fact_no_delete; DELETE FROM symbolic_fact WHERE num = 1`, "fact number 1 has a document and is not there"},
+		{"decisions without their state", `DELETE FROM render_state`, "session s has rendering decisions and no rendering state"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -311,9 +315,16 @@ func TestVerifyFindsDamage(t *testing.T) {
 			defer s.Close()
 			ensure(t, s, "p", "s")
 			add(t, s, "p", "s", "ep_1", "text")
+			write(t, s, func(tx *store.Tx) error {
+				return errors.Join(tx.PutFacts("p", []symbolic.Row{fact("p", "a", "text", "hash", "ep_1")}, time.Unix(1, 0)),
+					tx.PutRenderState("p", "s", store.RenderState{Version: 1, Body: "{}"}),
+					tx.ReplaceDecisions("p", "s", 0, []store.DecisionRow{{Kind: "k", Episode: "ep_1", Form: "f", Body: "{}"}}))
+			})
 			read(t, s, func(r *store.Reader) error {
-				_, err := r.SearchEpisodes(store.SearchQuery{Project: "p", Terms: []string{"text"}, K: 1})
-				return err
+				q := store.SearchQuery{Project: "p", Terms: []string{"text"}, K: 1}
+				_, err := r.SearchEpisodes(q)
+				_, err2 := r.SearchFacts(q)
+				return errors.Join(err, err2)
 			})
 			if report, err := s.Verify(t.Context()); err != nil || len(report.Problems) > 0 {
 				t.Fatalf("Verify() of a sound store = %+v, %v", report, err)

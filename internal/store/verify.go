@@ -245,6 +245,11 @@ FROM render_decision
 GROUP BY project_id, session_id
 HAVING count(*) <> max(ord) + 1
 ORDER BY project_id, session_id`},
+		{"session %s has rendering decisions and no rendering state", `
+SELECT DISTINCT d.session_id
+FROM render_decision d
+WHERE NOT EXISTS (SELECT 1 FROM render_state s WHERE s.project_id = d.project_id AND s.session_id = d.session_id)
+ORDER BY d.project_id, d.session_id`},
 		{"fact %s comes from episode %s, which is not there", `
 SELECT f.fact_id, f.episode_id
 FROM symbolic_fact f
@@ -290,6 +295,21 @@ FROM semantic_atlas a
 WHERE a.num <= (SELECT watermark FROM fts_watermark WHERE name = 'entry')
   AND a.num NOT IN (SELECT num FROM entry_doc)
 ORDER BY a.num`},
+		{"index: fact number %s has a document and is not there", `
+SELECT num
+FROM fact_doc
+WHERE num NOT IN (SELECT num FROM symbolic_fact)
+ORDER BY num`},
+		{"index: entry number %s has a document and is not there", `
+SELECT DISTINCT num
+FROM entry_doc
+WHERE num NOT IN (SELECT num FROM semantic_atlas)
+ORDER BY num`},
+		{"index: episode number %s has a document and is not there", `
+SELECT DISTINCT seq
+FROM episode_doc
+WHERE seq NOT IN (SELECT seq FROM episodic_stream)
+ORDER BY seq`},
 		{"index: %s totals are %s documents and %s terms, there are %s and %s", `
 SELECT t.name, t.docs, t.terms, n.docs, n.terms
 FROM (SELECT name, sum(docs) AS docs, sum(terms) AS terms FROM fts_total GROUP BY name) t
