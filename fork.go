@@ -27,7 +27,7 @@ func (s *Session) forked(profile boundary.Profile, fallback string) *live {
 	if cache.Hold(l.cache.Prompt()) != nil {
 		return nil
 	}
-	f := &live{renderState: l.renderState, revision: l.revision, chat: l.chat.Fork(), esc: l.esc, dirty: l.dirty,
+	f := &live{renderState: l.renderState, revision: l.revision, chat: l.chat.Fork(), esc: l.esc, dirty: l.dirty, stored: l.stored,
 		counter: l.counter, counterKey: l.counterKey, tokenizer: l.tokenizer, counted: l.counted.Fork(), items: slices.Clip(l.items), keep: l.keep,
 		out: slices.Clip(l.out), cache: cache, header: l.header, profile: l.profile, words: l.words}
 	f.Cache = &state

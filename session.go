@@ -137,6 +137,7 @@ type live struct {
 	chat     *turn.Chat
 	esc      *turn.Escaper
 	dirty    int // entries from here on are not stored as they are
+	stored   int // decisions in the store
 
 	counter    *prompt.Counter
 	counterKey string
@@ -255,7 +256,7 @@ func (s *Session) restore(r *store.Reader, row store.RenderState, known bool, pr
 	}
 	l.chat = turn.Restore(l.esc, entries, l.Covered, l.Spoken)
 	l.chat.Pending = l.Pending
-	l.dirty = len(entries)
+	l.dirty, l.stored = len(entries), len(entries)
 	return l, nil
 }
 

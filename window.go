@@ -296,10 +296,18 @@ func (s *Session) store(ctx context.Context, l *live, w *Window, c *compaction, 
 		if row.Generation != l.revision {
 			return fmt.Errorf("%w: another process has sent a prompt of session %q", ErrConflict, s.id)
 		}
-		if err := tx.EnsureSession(s.e.project, s.id); err != nil {
-			return err
+		if err != nil { // nothing was made of the session yet
+			if err := tx.EnsureSession(s.e.project, s.id); err != nil {
+				return err
+			}
 		}
-		if err := tx.ReplaceDecisions(s.e.project, s.id, l.dirty, rows); err != nil {
+		put := tx.PutDecisions
+		if l.stored > len(l.chat.Entries) {
+			put = func(project, session string, list []store.DecisionRow) error {
+				return tx.ReplaceDecisions(project, session, l.dirty, list)
+			}
+		}
+		if err := put(s.e.project, s.id, rows); err != nil {
 			return err
 		}
 		if c != nil {
@@ -325,6 +333,6 @@ func (s *Session) store(ctx context.Context, l *live, w *Window, c *compaction, 
 		return wrap(err)
 	}
 	l.revision++
-	l.dirty = len(l.chat.Entries)
+	l.dirty, l.stored = len(l.chat.Entries), len(l.chat.Entries)
 	return nil
 }

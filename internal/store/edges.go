@@ -92,39 +92,6 @@ WHERE project_id = ?1 AND fact_id = ?2 AND episode_id <> ''
 ORDER BY place, way, other`, []any{project, id}, func(s *sqlite3.Stmt) (string, error) { return s.ColumnText(2), nil }))
 }
 
-// InDegree counts for each id the edges that depend on it. A supersedes edge is none: it says that the id is needed less, not more.
-// Ids without edges are in the result with 0.
-func (r *Reader) InDegree(project string, ids []string) (map[string]int, error) {
-	degrees := make(map[string]int, len(ids))
-	for _, id := range ids {
-		degrees[id] = 0
-	}
-	err := r.eachOf("in-degrees", `
-SELECT to_id, count(*)
-FROM dependency_graph_edge
-WHERE project_id = ? AND kind <> 'supersedes' AND to_id IN `+idPlaces+`
-GROUP BY to_id`, []any{project}, ids, func(s *sqlite3.Stmt) error {
-		degrees[s.ColumnText(0)] = s.ColumnInt(1)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	facts := map[string]int{}
-	err = r.eachOf("in-degrees", `
-SELECT episode_id, count(*)
-FROM symbolic_fact INDEXED BY symbolic_fact_episode
-WHERE project_id = ? AND episode_id <> '' AND episode_id IN `+idPlaces+`
-GROUP BY episode_id`, []any{project}, ids, func(s *sqlite3.Stmt) error {
-		facts[s.ColumnText(0)] = s.ColumnInt(1)
-		return nil
-	})
-	for id, n := range facts {
-		degrees[id] += n
-	}
-	return degrees, err
-}
-
 // PutEdges adds edges. One that is there keeps its SeenHash and Created; its Site and Confidence are refreshed.
 func (tx *Tx) PutEdges(edges []EdgeRow) error {
 	for _, e := range edges {

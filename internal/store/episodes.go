@@ -77,23 +77,20 @@ WHERE e.episode_id = ? AND `+ofProject, []any{id, project}, scanEpisode)
 // Mark is what may change of an episode and counts when it is weighed for eviction.
 type Mark struct {
 	Superseded, Droppable bool
-	// InDegree is the number of edges that point to it, those of a later episode that replaces it left out.
+	// InDegree is the number of edges that point to it, those of a later episode that replaces it left out, and of facts that it gave.
 	InDegree int
 }
 
 // Marks returns the marks of the project's episodes with those ids, without reading what they say. An id that the project does not have is left out.
 func (r *Reader) Marks(project string, ids []string) (map[string]Mark, error) {
-	degrees, err := r.InDegree(project, ids)
-	if err != nil {
-		return nil, err
-	}
 	marks := make(map[string]Mark, len(ids))
-	err = r.eachOf("marks", `
-SELECT e.episode_id, e.superseded_by <> '', e.droppable
+	err := r.eachOf("marks", `
+SELECT e.episode_id, e.superseded_by <> '', e.droppable,
+  (SELECT count(*) FROM dependency_graph_edge d WHERE d.project_id = ?1 AND d.to_id = e.episode_id AND d.kind <> 'supersedes') +
+  (SELECT count(*) FROM symbolic_fact f INDEXED BY symbolic_fact_episode WHERE f.project_id = ?1 AND f.episode_id <> '' AND f.episode_id = e.episode_id)
 FROM episodic_stream e
-WHERE `+ofProject+` AND e.episode_id IN `+idPlaces, []any{project}, ids, func(s *sqlite3.Stmt) error {
-		id := s.ColumnText(0)
-		marks[id] = Mark{Superseded: s.ColumnBool(1), Droppable: s.ColumnBool(2), InDegree: degrees[id]}
+WHERE e.project_id = (SELECT num FROM project WHERE project_id = ?1) AND e.episode_id IN `+idPlaces, []any{project}, ids, func(s *sqlite3.Stmt) error {
+		marks[s.ColumnText(0)] = Mark{Superseded: s.ColumnBool(1), Droppable: s.ColumnBool(2), InDegree: s.ColumnInt(3)}
 		return nil
 	})
 	return marks, err

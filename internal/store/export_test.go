@@ -130,3 +130,13 @@ func LogRows(r *Reader) int {
 	}
 	return int(n)
 }
+
+// InDegree returns the in-degrees of [Reader.Marks].
+func (r *Reader) InDegree(project string, ids []string) (map[string]int, error) {
+	marks, err := r.Marks(project, ids)
+	degrees := map[string]int{}
+	for _, id := range ids {
+		degrees[id] = marks[id].InDegree
+	}
+	return degrees, err
+}

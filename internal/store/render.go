@@ -88,7 +88,18 @@ ORDER BY ord`, []any{project, session}, scanDecision))
 // ReplaceDecisions replaces the session's decisions from fromOrd on by these, whose positions ascend from there. What stays at its position is written over: to
 // delete and to insert costs twice, and each is counted.
 func (tx *Tx) ReplaceDecisions(project, session string, fromOrd int, list []DecisionRow) error {
-	what := "replace decisions of session " + session
+	if err := tx.PutDecisions(project, session, list); err != nil {
+		return err
+	}
+	_, err := tx.exec("replace decisions of session "+session, `
+DELETE FROM render_decision
+WHERE project_id = ? AND session_id = ? AND ord >= ?`, project, session, fromOrd+len(list))
+	return err
+}
+
+// PutDecisions adds the session's decisions at their positions, or writes them over those that are there.
+func (tx *Tx) PutDecisions(project, session string, list []DecisionRow) error {
+	what := "put decisions of session " + session
 	for n := 0; len(list) > 0; list = list[n:] {
 		var sql string
 		n, sql = decisionSQL.of(len(list))
@@ -96,16 +107,12 @@ func (tx *Tx) ReplaceDecisions(project, session string, fromOrd int, list []Deci
 		args[0], args[1] = project, session
 		for _, d := range list[:n] {
 			args = append(args, d.Ord, d.Kind, d.Episode, d.Form, d.Body, seal(d.seal(project, session)...))
-			fromOrd = max(fromOrd, d.Ord+1)
 		}
 		if _, err := tx.exec(what, sql, args...); err != nil {
 			return err
 		}
 	}
-	_, err := tx.exec(what, `
-DELETE FROM render_decision
-WHERE project_id = ? AND session_id = ? AND ord >= ?`, project, session, fromOrd)
-	return err
+	return nil
 }
 
 // decisionSQL writes decisions over those that are there. ?1 is the project, ?2 the session.
