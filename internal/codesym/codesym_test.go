@@ -232,10 +232,10 @@ func TestNothingNamed(t *testing.T) {
 	for lang, src := range map[codesym.Lang]string{
 		codesym.Go:         "package a\n\nimport \"\"\nimport x ``\n",
 		codesym.Python:     "import\nfrom import x\nclass:\n  pass\ndef ():\n  pass\n",
-		codesym.TypeScript: "import \"\"\nexport * from ''\nexport class {}\nfunction () {}\nconst [] = 1\nlet {} = 2\nclass { \"\"() {} [``] = 1 }\n",
+		codesym.TypeScript: "declare module '';\ndeclare module '' {}\nimport \"\"\nexport * from ''\nexport class {}\nfunction () {}\nconst [] = 1\nlet {} = 2\nclass { \"\"() {} [``] = 1 }\n",
 		codesym.TSX:        "import ''\nconst x = <></>\n",
 		codesym.JavaScript: "import x from ''\nrequire('')\nmodule.exports = { '': function () {} }\n",
-		codesym.Rust:       "use ;\nfn () {}\nstruct {}\nmod {}\nextern crate ;\nmacro_rules! {}\n",
+		codesym.Rust:       "use ;\nuse,\n)\nimpl ! {}\nimpl A for ! {}\nimpl , {}\nfn () {}\nstruct {}\nmod {}\nextern crate ;\nmacro_rules! {}\n",
 		codesym.Java:       "import ;\npackage ;\nclass {}\nclass A { void () {} int ; }\n",
 		codesym.C:          "#include \"\"\n#include <>\n#define\nstruct {};\nenum {};\nint ();\n",
 		codesym.CPP:        "#include \"\"\nnamespace {}\nclass {};\nint ::();\noperator();\nusing ;\n",

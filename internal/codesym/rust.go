@@ -418,8 +418,11 @@ func (r *rustFile) path(from, to int) string {
 	}
 	s := r.collapse(int(r.toks[from].start), int(r.toks[to-1].end))
 	s = strings.TrimPrefix(s, "!")
-	if len(s) > 120 {
-		s = s[:strings.LastIndexByte(s[:120], ' ')+1] + "…"
+	switch {
+	case s == "":
+		return "_"
+	case len(s) > 120:
+		return s[:strings.LastIndexByte(s[:120], ' ')+1] + "…"
 	}
 	return s
 }
@@ -434,6 +437,9 @@ func (r *rustFile) use(first, head, i int) int {
 		last = end - 1
 	}
 	name := r.collapse(int(r.toks[i+1].start), int(r.toks[end-1].end))
+	if name == "" {
+		return end // nothing but commas
+	}
 	if len(name) > 200 {
 		name = strings.ToValidUTF8(name[:200], "") + "…"
 	}
