@@ -187,7 +187,7 @@ func (d *dense) query(ctx context.Context, project, text string) (q denseQuery, 
 		if ctx.Err() != nil {
 			return q, ctx.Err()
 		}
-		q.notes = append(q.notes, "dense results are missing: "+oneLine(err.Error()))
+		q.notes = []string{"dense results are missing: " + oneLine(err.Error())} // which is more than that some may be
 		return q, nil
 	}
 	if project == d.e.project {
