@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"sakur4/boundary"
-	"sakur4/internal/turn"
 )
 
 // forked returns a copy of the session's rendering to try a compaction on, nil where the rendering in memory is not just what the last prompt was made of and
@@ -29,18 +28,8 @@ func (s *Session) forked(profile boundary.Profile, fallback string) *live {
 	}
 	f := &live{renderState: l.renderState, revision: l.revision, chat: l.chat.Fork(), esc: l.esc, dirty: l.dirty, stored: l.stored,
 		counter: l.counter, counterKey: l.counterKey, tokenizer: l.tokenizer, counted: l.counted.Fork(), items: slices.Clip(l.items), keep: l.keep,
-		out: slices.Clip(l.out), cache: cache, header: l.header, profile: l.profile, words: l.words}
+		out: slices.Clip(l.out), cache: cache, header: l.header, profile: l.profile, words: &vocabulary{}}
 	f.Cache = &state
 	f.Folded, f.Archived, f.Gone = slices.Clip(f.Folded), slices.Clone(f.Archived), slices.Clone(f.Gone)
-	f.words.follow(l.chat.Entries, f.chat.Entries)
 	return f
-}
-
-// follow says that copies hold what the entries of a chat hold.
-func (v *vocabulary) follow(entries, copies []*turn.Entry) {
-	for i, e := range entries {
-		if ids, ok := v.held[e]; ok {
-			v.held[copies[i]] = ids
-		}
-	}
 }

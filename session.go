@@ -156,7 +156,7 @@ type live struct {
 	window  *Window    // the last one, for a call without a new turn
 	notes   []string
 	profile boundary.Profile
-	words   *vocabulary // of the session, shared by the copies of its rendering
+	words   *vocabulary
 	// scattered says that the compaction under way takes out single turns from all over the session.
 	scattered bool
 	room      int // the window of the compaction under way, in tokens
