@@ -114,7 +114,7 @@ func TestAPlanCostsFewStatementsAndRows(t *testing.T) {
 			}
 			decisions = append(decisions, store.DecisionRow{Ord: i, Kind: "episode", Episode: e.ID, Form: "full", Body: "{}"})
 		}
-		return tx.ReplaceDecisions("p", "s", 0, decisions)
+		return errors.Join(tx.ReplaceDecisions("p", "s", 0, decisions), tx.PutRenderState("p", "s", store.RenderState{Version: 1, Body: "{}"}))
 	})
 	before := store.Statements(s)
 	write(t, s, func(tx *store.Tx) error {
