@@ -73,7 +73,7 @@ func (s *Session) tryForced(ctx context.Context, head Head, target int) (plan *P
 // forced plans on a rendering of its own. apply stores the outcome; it is nil where there is nothing to apply.
 func (s *Session) forced(ctx context.Context, head Head, target int, down error) (plan *Plan, apply func() (*live, error), err error) {
 	backend, profile, fallback := s.server(ctx, down)
-	l, pins, _, err := s.load(ctx, s.forked(profile, fallback), profile)
+	l, pins, _, err := s.load(ctx, nil, profile)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -57,13 +57,6 @@ func (s *State) Parts() []receipt.Part {
 	return receipt.Parts(func(c receipt.Category) int { return sum[c] })
 }
 
-// Fork returns the count for a second chat that goes on from it: what is appended to the one is not seen by the other.
-func (s *State) Fork() *State {
-	f := *s
-	f.Counts, f.IDs = slices.Clip(f.Counts), slices.Clip(f.IDs)
-	return &f
-}
-
 // Counter counts prompts on one backend. It is not safe for concurrent use.
 type Counter struct {
 	b        boundary.Backend
