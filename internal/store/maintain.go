@@ -76,7 +76,7 @@ func (s *Store) maintain(ctx context.Context) {
 		contended := s.contended()
 		due := s.checkpointAt.Load()
 		now, later := chore(s.logPages.Load(), due, due+overduePages, contended)
-		if s.memory != nil {
+		if s.memory != nil || due == 0 { // nothing watches the log: there is none, or nothing is written here
 			now, later = false, false
 		}
 		if now {
