@@ -10,6 +10,7 @@ import (
 	"sakur4/internal/consolidate"
 	"sakur4/internal/episode"
 	"sakur4/internal/frame"
+	"sakur4/internal/sight"
 	"sakur4/internal/store"
 	"sakur4/semantic"
 )
@@ -260,9 +261,9 @@ func (d *dream) episodes(ctx context.Context) error {
 			}
 			p = &promotion{session: rec.Session, text: rec.Content, tokens: tokens, what: describe(&rec), anchor: EpisodeAnchor(EpisodeID(rec.ID)), hash: rec.Digest.String()}
 			look := d.e.look(r, d.e.project)
-			defer look.close()
+			defer look.Close()
 			var err error
-			known, skip, err = p.choose(look, &rec)
+			known, skip, err = p.choose(r, look, &rec)
 			return err
 		})
 		if err != nil {
@@ -297,16 +298,16 @@ func (d *dream) entries(ctx context.Context) error {
 	var list []semantic.Entry
 	err := d.e.st.Read(ctx, func(r *store.Reader) error {
 		look := d.e.look(r, d.e.project)
-		defer look.close()
+		defer look.Close()
 		for en, err := range r.Entries(store.EntryFilter{Project: d.e.project}) {
 			if err = errors.Join(err, ctx.Err()); err != nil {
 				return err
 			}
-			s, err := look.entry(en)
+			s, err := look.Entry(en)
 			if err != nil {
 				return err
 			}
-			if s.freshness != semantic.Fresh {
+			if s.Freshness != semantic.Fresh {
 				list = append(list, en)
 			}
 		}
@@ -328,15 +329,15 @@ func (d *dream) entries(ctx context.Context) error {
 
 // refresh looks at one entry, and does what is to be done.
 func (d *dream) refresh(ctx context.Context, en semantic.Entry) error {
-	var s sight
+	var s sight.Sight
 	var p *promotion
 	err := d.e.st.Read(ctx, func(r *store.Reader) (err error) {
 		look := d.e.look(r, d.e.project)
-		defer look.close()
-		if s, err = look.entry(en); err != nil || s.freshness != semantic.Stale {
+		defer look.Close()
+		if s, err = look.Entry(en); err != nil || s.Freshness != semantic.Stale {
 			return err
 		}
-		p, err = look.again(en, s)
+		p, err = d.again(look, en, s)
 		return err
 	})
 	if err != nil {
@@ -344,21 +345,21 @@ func (d *dream) refresh(ctx context.Context, en semantic.Entry) error {
 	}
 	it := DreamItem{Entry: en.ID, Anchor: AnchorRef{Type: en.AnchorType, ID: en.AnchorID}}
 	switch {
-	case s.freshness == semantic.Fresh:
+	case s.Freshness == semantic.Fresh:
 		return nil
-	case s.freshness == semantic.Unverified:
-		it.Action, it.Reason = DreamSkipped, semantic.Reason(en, s.freshness)+": "+s.why
+	case s.Freshness == semantic.Unverified:
+		it.Action, it.Reason = DreamSkipped, semantic.Reason(en, s.Freshness)+": "+s.Why
 		return d.add(it)
 	}
 	if err := d.next(ctx); err != nil {
 		return err
 	}
-	if s.freshness == semantic.Gone {
+	if s.Freshness == semantic.Gone {
 		err := d.e.st.Write(ctx, func(tx *store.Tx) error { return tx.RetireEntry(d.e.project, en.ID) })
 		if err = notFoundIsNone(err); err != nil {
 			return err
 		}
-		it.Action, it.Reason = DreamRetired, semantic.Reason(en, s.freshness)
+		it.Action, it.Reason = DreamRetired, semantic.Reason(en, s.Freshness)
 		return d.add(it)
 	}
 	return d.write(ctx, p, DreamItem{Action: DreamRegenerated, Episode: EpisodeID(p.from)})

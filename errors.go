@@ -3,6 +3,7 @@ package sakur4
 import (
 	"errors"
 	"fmt"
+	"sakur4/internal/store"
 	"strings"
 )
 
@@ -195,3 +196,11 @@ func (e *TurnError) Error() string {
 
 // Is reports whether target is [ErrInvalidTurn].
 func (e *TurnError) Is(target error) bool { return target == ErrInvalidTurn }
+
+// notFoundIsNone drops the error of what is not there.
+func notFoundIsNone(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
+}

@@ -168,15 +168,15 @@ func (e *Engine) rederiveFile(ctx context.Context, row symbolic.Row) (symbolic.F
 	var out symbolic.Fact
 	err := e.st.Read(ctx, func(r *store.Reader) error {
 		look := e.look(r, e.project)
-		defer look.close()
-		f := look.file(row.FilePath)
+		defer look.Close()
+		f := look.File(row.FilePath)
 		switch {
-		case f.gone:
+		case f.Gone:
 			return &StaleError{Row: row, Gone: true}
-		case f.err != nil:
-			return fmt.Errorf("%w: %s %q: %w", ErrUnverified, row.Kind, row.QualifiedName, f.err)
+		case f.Err != nil:
+			return fmt.Errorf("%w: %s %q: %w", ErrUnverified, row.Kind, row.QualifiedName, f.Err)
 		}
-		ev, err := episode.FromFile(e.project, row.FilePath, []byte(f.content))
+		ev, err := episode.FromFile(e.project, row.FilePath, []byte(f.Content))
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrUnverified, err)
 		}

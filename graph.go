@@ -6,6 +6,7 @@ import (
 
 	"sakur4/evict"
 	"sakur4/internal/recall"
+	"sakur4/internal/store"
 )
 
 // The bounds of the walk over the dependency graph: the first hits say what a question is about, and each has a few neighbours that belong to it.
@@ -18,10 +19,10 @@ const (
 
 // neighbours ranks the episodes that are linked to the best of the lists: the result that a fact was read in, the turns that mention it, what corrects
 // a turn and what it corrects, the turns of a fold. One step, in both directions.
-func (l *looker) neighbours(lists []recall.Ranked, q Query) (recall.Ranked, error) {
+func neighbours(r *store.Reader, project string, lists []recall.Ranked, q Query) (recall.Ranked, error) {
 	out := recall.Ranked{Source: "graph", Weight: graphWeight}
 	for _, seed := range recall.Fuse(lists, graphSeeds) {
-		ids, err := l.r.Related(l.project, seed.ID)
+		ids, err := r.Related(project, seed.ID)
 		if err != nil {
 			return out, err
 		}
@@ -33,7 +34,7 @@ func (l *looker) neighbours(lists []recall.Ranked, q Query) (recall.Ranked, erro
 			if !strings.HasPrefix(id, "ep_") || slices.Contains(out.IDs, id) {
 				continue
 			}
-			rec, err := l.r.Episode(l.project, id)
+			rec, err := r.Episode(project, id)
 			if err != nil {
 				return out, err
 			}

@@ -3,6 +3,7 @@ package sakur4
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -138,6 +139,19 @@ func (e *Engine) sources() (*sourcefile.Root, error) {
 		return nil, fmt.Errorf("sakur4: project root: %w", err)
 	}
 	return root, nil
+}
+
+// openRoot opens the folder of the engine's own project.
+func (e *Engine) openRoot(project string) (*sourcefile.Root, error) {
+	switch {
+	case project != e.project:
+		return nil, errors.New("it belongs to another project, whose files are not looked at")
+	case e.files() != nil:
+		return sourcefile.Of(e.files()), nil
+	case e.root == "":
+		return nil, errors.New("the project is named and has no folder")
+	}
+	return sourcefile.Open(e.root, e.alias...)
 }
 
 // indexer is one indexing.

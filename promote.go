@@ -8,6 +8,7 @@ import (
 
 	"sakur4/internal/consolidate"
 	"sakur4/internal/episode"
+	"sakur4/internal/sight"
 	"sakur4/internal/store"
 	"sakur4/semantic"
 	"sakur4/symbolic"
@@ -41,21 +42,21 @@ func describe(rec *episode.Record) string {
 
 // choose finds the facts that an episode gave. It reports whether the episode or one of them has had an entry, and why it gets none otherwise: what was
 // read is no longer so, and a text about it would be old from its first moment.
-func (p *promotion) choose(look *looker, rec *episode.Record) (known bool, skip string, err error) {
-	if known, err = look.interpreted(rec.ID); known || err != nil || rec.Role != episode.Tool {
+func (p *promotion) choose(r *store.Reader, look *sight.Looker, rec *episode.Record) (known bool, skip string, err error) {
+	if known, err = interpreted(r, rec.Project, rec.ID); known || err != nil || rec.Role != episode.Tool {
 		return known, "", err
 	}
-	for row, err := range look.r.Facts(store.FactFilter{Project: look.project, Episode: rec.ID}) {
+	for row, err := range r.Facts(store.FactFilter{Project: rec.Project, Episode: rec.ID}) {
 		if err != nil {
 			return false, "", err
 		}
 		p.facts = append(p.facts, row)
 	}
 	for _, row := range p.facts {
-		if known, err = look.interpreted(row.FactID); known || err != nil {
+		if known, err = interpreted(r, rec.Project, row.FactID); known || err != nil {
 			return known, "", err
 		}
-		now, _, err := look.fact(row)
+		now, _, err := look.Fact(row)
 		if err != nil {
 			return false, "", err
 		}
@@ -64,15 +65,15 @@ func (p *promotion) choose(look *looker, rec *episode.Record) (known bool, skip 
 		}
 	}
 	if len(p.facts) == 0 {
-		skip, err = look.readAgain(rec.ID)
+		skip, err = readAgain(r, look, rec)
 	}
 	return false, skip, err
 }
 
 // interpreted reports whether something has an entry, or had one that another stands for now. One that was retired does not count: what it is about may
 // be there again.
-func (l *looker) interpreted(id string) (bool, error) {
-	for en, err := range l.r.Entries(store.EntryFilter{Project: l.project, AnchorID: id, All: true}) {
+func interpreted(r *store.Reader, project, id string) (bool, error) {
+	for en, err := range r.Entries(store.EntryFilter{Project: project, AnchorID: id, All: true}) {
 		if err != nil || !en.Retired {
 			return err == nil, err
 		}
@@ -81,8 +82,8 @@ func (l *looker) interpreted(id string) (bool, error) {
 }
 
 // readAgain says whether a result without facts of its own had some that a later result took over.
-func (l *looker) readAgain(id string) (string, error) {
-	rec, call, err := l.reading(id)
+func readAgain(r *store.Reader, look *sight.Looker, result *episode.Record) (string, error) {
+	rec, call, err := look.Reading(result.ID)
 	if err != nil {
 		return "", err
 	}
@@ -90,7 +91,7 @@ func (l *looker) readAgain(id string) (string, error) {
 	if err != nil {
 		return "", nil // what is no evidence had no facts
 	}
-	filter := store.FactFilter{Project: l.project, FilePath: ev.FilePath(), Told: true, Limit: 1}
+	filter := store.FactFilter{Project: rec.Project, FilePath: ev.FilePath(), Told: true, Limit: 1}
 	if filter.FilePath == "" {
 		reading := symbolic.Read(ev, 1)
 		if len(reading.Facts) == 0 {
@@ -98,7 +99,7 @@ func (l *looker) readAgain(id string) (string, error) {
 		}
 		filter.QualifiedName = reading.Facts[0].QualifiedName()
 	}
-	for row, err := range l.r.Facts(filter) {
+	for row, err := range r.Facts(filter) {
 		if err != nil {
 			return "", err
 		}
@@ -207,33 +208,28 @@ func (d *dream) write(ctx context.Context, p *promotion, it DreamItem) error {
 var errMeanwhile = errors.New("it has changed meanwhile")
 
 // again prepares a new text for a stale entry: from the episode in which its fact was read last, or from the file, whose own fact it is then about.
-func (l *looker) again(en semantic.Entry, s sight) (*promotion, error) {
-	row, err := l.anchor(en.AnchorID)
+func (d *dream) again(look *sight.Looker, en semantic.Entry, s sight.Sight) (*promotion, error) {
+	row, err := look.Anchor(en.AnchorID)
 	if err != nil {
 		return nil, err
 	}
 	p := &promotion{session: en.Session, anchor: FactAnchor(FactID(row.FactID)), hash: row.ASTHash, replaced: en, facts: []symbolic.Row{row}}
 	tool := ""
 	if row.Episode != "" {
-		rec, _, err := l.reading(row.Episode)
+		rec, _, err := look.Reading(row.Episode)
 		if err != nil {
 			return nil, err
 		}
 		tool = rec.ToolName
-		if row.FilePath == "" || row.ASTHash == s.now.Hash {
+		if row.FilePath == "" || row.ASTHash == s.Now.Hash {
 			p.text, p.what, p.from = rec.Content, describe(&rec), rec.ID
-			p.tokens = l.e.counter.Count(p.text)
+			p.tokens = d.e.counter.Count(p.text)
 			return p, nil
 		}
 	}
-	f := l.file(row.FilePath)
-	p.text, p.what, p.tokens = f.content, "content of the file "+row.FilePath, l.e.counter.Count(f.content)
-	src, _ := sourceOf(row.Source)
-	place := row.QualifiedName
-	if tool != "" {
-		place = placeOf(row, tool)
-	}
-	if fact, ok := l.parse(f, row.FilePath, src).facts[row.Kind+" "+place]; ok {
+	f := look.File(row.FilePath)
+	p.text, p.what, p.tokens = f.Content, "content of the file "+row.FilePath, d.e.counter.Count(f.Content)
+	if fact := look.Again(row, tool); fact.Valid() {
 		now := fact.Row()
 		p.put, p.anchor, p.hash = &now, FactAnchor(FactID(now.FactID)), now.ASTHash
 	}

@@ -2,7 +2,6 @@ package sakur4
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"sakur4/internal/recall"
@@ -122,7 +121,7 @@ func (e *Engine) Recall(ctx context.Context, q Query) (Hits, error) {
 			return err
 		}
 		look := e.look(r, project)
-		defer look.close()
+		defer look.Close()
 		lists := []recall.Ranked{ranked("episodes", episodes), ranked("facts", facts), ranked("entries", entries)}
 		if e.dense != nil {
 			list, err := e.dense.search(r, &near, search)
@@ -131,7 +130,7 @@ func (e *Engine) Recall(ctx context.Context, q Query) (Hits, error) {
 			}
 			lists = append(lists, list)
 		}
-		linked, err := look.neighbours(lists, q)
+		linked, err := neighbours(r, project, lists, q)
 		if err != nil {
 			return err
 		}
@@ -139,7 +138,7 @@ func (e *Engine) Recall(ctx context.Context, q Query) (Hits, error) {
 			if q.Budget == 0 && settled(hits, f.Score) >= k {
 				break
 			}
-			h, ok, err := e.hit(look, f, q)
+			h, ok, err := e.hit(r, look, project, f, q)
 			if err != nil {
 				return err
 			}
@@ -157,82 +156,12 @@ func (e *Engine) Recall(ctx context.Context, q Query) (Hits, error) {
 	return out, nil
 }
 
-// settled counts the hits that no later one comes before: a look can lower a score and never raises it.
-func settled(hits []Hit, next float64) int {
-	n := 0
-	for _, h := range hits {
-		if h.Score >= next && !h.Superseded {
-			n++
-		}
-	}
-	return n
-}
-
 func ranked(name string, in []store.Scored) recall.Ranked {
 	out := recall.Ranked{Source: name, Weight: 1}
 	for _, s := range in {
 		out.IDs = append(out.IDs, s.ID)
 	}
 	return out
-}
-
-// hit reads what was found.
-func (e *Engine) hit(look *looker, f recall.Fused, q Query) (Hit, bool, error) {
-	r, project := look.r, look.project
-	h := Hit{ID: f.ID, Score: f.Score, Reasons: f.Reasons}
-	if strings.HasPrefix(f.ID, "sem_") {
-		if ok, err := look.entryHit(&h, q); err != nil || !ok {
-			return h, false, err
-		}
-	} else if strings.HasPrefix(f.ID, "sym_") {
-		row, err := r.Fact(project, f.ID)
-		if err != nil {
-			return h, false, err
-		}
-		if q.FilePath != "" && row.FilePath != q.FilePath {
-			return h, false, nil
-		}
-		h.Kind, h.Text = HitFact, row.QualifiedName+" = "+row.Value
-		if err := look.factHit(&h, row); err != nil {
-			return h, false, err
-		}
-	} else {
-		rec, err := r.Episode(project, f.ID)
-		if err != nil {
-			return h, false, err
-		}
-		if rec.Fold != "" && !q.IncludeFolded {
-			return h, false, nil
-		}
-		h.Kind, h.Text = HitEpisode, rec.Content
-		if rec.Reasoning == "" && len(rec.Calls) == 0 && rec.Tokenizer == e.opts.Tokenizer.Name() {
-			h.Tokens = rec.Tokens // counted when it was recorded
-		}
-		if h.Text == "" && len(rec.Calls) > 0 {
-			for _, c := range rec.Calls {
-				h.Text += c.Name + " " + c.Arguments + "\n"
-			}
-		}
-		if rec.SupersededBy != "" {
-			h.Superseded, h.Current = true, rec.SupersededBy
-			h.Reasons = append(h.Reasons, "superseded by a later episode: "+rec.SupersededBy)
-		}
-	}
-	return h, true, nil
-}
-
-// afterReplacement moves each superseded episode behind the one that corrects it, where both were found, and behind what is in force otherwise.
-func afterReplacement(in []Hit) []Hit {
-	out := make([]Hit, 0, len(in))
-	var old []Hit
-	for _, h := range in {
-		if h.Superseded {
-			old = append(old, h)
-		} else {
-			out = append(out, h)
-		}
-	}
-	return append(out, old...)
 }
 
 // fit takes whole hits until k or the budget is reached. A hit that has no room is left out, and a later, smaller one may still fit.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"sakur4/internal/sight"
 	"sakur4/internal/store"
 	"sakur4/symbolic"
 )
@@ -15,21 +16,21 @@ func (e *Engine) recheck(ctx context.Context, rows []symbolic.Row, out *VerifyRe
 	slices.SortStableFunc(rows, func(a, b symbolic.Row) int { return cmp.Compare(a.FilePath, b.FilePath) })
 	return e.st.Read(ctx, func(r *store.Reader) error {
 		look := e.look(r, e.project)
-		defer look.close()
+		defer look.Close()
 		for i, row := range rows {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 			if i > 0 && rows[i-1].FilePath != row.FilePath {
-				delete(look.files, rows[i-1].FilePath) // it is not asked for again
+				look.Forget(rows[i-1].FilePath)
 			}
 			out.Facts++
-			_, known := sourceOf(row.Source)
+			_, known := sight.SourceOf(row.Source)
 			if !known || row.FilePath == "" || row.FactID != symbolic.FactID(row.Project, row.QualifiedName, row.Kind, row.FilePath) {
 				out.Problems = append(out.Problems, fmt.Sprintf("fact %s (%s): no parser gave one of this id, of source %q in file %q", row.FactID, row.QualifiedName, row.Source, row.FilePath))
 				continue
 			}
-			now, _, err := look.fact(row)
+			now, _, err := look.Fact(row)
 			switch {
 			case err != nil:
 				return err

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"sakur4/internal/sight"
+	"sakur4/internal/sourcefile"
 	"sakur4/internal/store"
 	"sakur4/semantic"
 )
@@ -67,7 +69,7 @@ func (e *Engine) Staleness(ctx context.Context, limit int) (StalenessReport, err
 	}
 	err := e.st.Read(ctx, func(r *store.Reader) error {
 		look := e.look(r, e.project)
-		defer look.close()
+		defer look.Close()
 		for en, err := range r.Entries(store.EntryFilter{Project: e.project}) {
 			if err != nil {
 				return err
@@ -75,17 +77,17 @@ func (e *Engine) Staleness(ctx context.Context, limit int) (StalenessReport, err
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			s, err := look.entry(en)
+			s, err := look.Entry(en)
 			if err != nil {
 				return err
 			}
 			out.Entries++
 			switch {
-			case s.freshness.Stale():
+			case s.Freshness.Stale():
 				out.Stale++
-			case s.freshness == semantic.Unverified:
+			case s.Freshness == semantic.Unverified:
 				out.Unverified++
-			case s.superseded != "":
+			case s.Superseded != "":
 				out.Superseded++
 				continue
 			default:
@@ -95,7 +97,7 @@ func (e *Engine) Staleness(ctx context.Context, limit int) (StalenessReport, err
 				out.LeftOut++
 				continue
 			}
-			item, err := look.stale(en, s)
+			item, err := staleEntry(look, en, s)
 			if err != nil {
 				return err
 			}
@@ -112,22 +114,27 @@ func (e *Engine) Staleness(ctx context.Context, limit int) (StalenessReport, err
 	return out, nil
 }
 
-// stale describes an entry that is not fresh.
-func (l *looker) stale(en semantic.Entry, s sight) (StaleEntry, error) {
-	it := StaleEntry{ID: en.ID, Text: en.Text, Anchor: AnchorRef{Type: en.AnchorType, ID: en.AnchorID}, Freshness: s.freshness, State: s.freshness.String(),
-		Reason: semantic.Reason(en, s.freshness)}
-	if s.freshness == semantic.Stale {
-		it.Current = s.now.Value
+// staleEntry describes an entry that is not fresh.
+func staleEntry(look *sight.Looker, en semantic.Entry, s sight.Sight) (StaleEntry, error) {
+	it := StaleEntry{ID: en.ID, Text: en.Text, Anchor: AnchorRef{Type: en.AnchorType, ID: en.AnchorID}, Freshness: s.Freshness, State: s.Freshness.String(),
+		Reason: semantic.Reason(en, s.Freshness)}
+	if s.Freshness == semantic.Stale {
+		it.Current = s.Now.Value
 	}
-	if s.why != "" {
-		it.Reason += ": " + s.why
+	if s.Why != "" {
+		it.Reason += ": " + s.Why
 	}
 	if strings.HasPrefix(en.AnchorID, "sym_") {
-		row, err := l.anchor(en.AnchorID)
+		row, err := look.Anchor(en.AnchorID)
 		if err = notFoundIsNone(err); err != nil {
 			return it, err
 		}
 		it.Name, it.File, it.Was = row.QualifiedName, row.FilePath, row.Value
 	}
 	return it, nil
+}
+
+// look returns a looker for a project. Its Close must be called.
+func (e *Engine) look(r *store.Reader, project string) *sight.Looker {
+	return sight.New(r, project, func() (*sourcefile.Root, error) { return e.openRoot(project) })
 }
