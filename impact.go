@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"sakur4/internal/codeindex"
 	"sakur4/internal/cortex"
-	"sakur4/internal/store"
 )
 
 // Defaults and bounds of [Engine.ImpactWith].
@@ -121,28 +121,32 @@ func (e *Engine) ImpactWith(ctx context.Context, qualifiedName string, o ImpactO
 	if qualifiedName == "" {
 		return ImpactReport{}, &SymbolError{}
 	}
-	v, sym, err := e.codeView(ctx, qualifiedName)
+	v, found, err := e.code.View(ctx, qualifiedName)
 	if err != nil {
-		return ImpactReport{}, wrap(err)
+		return ImpactReport{}, nameError(err)
 	}
-	defer v.close()
-	out, err := v.impact(ctx, sym, o)
+	defer v.Close()
+	sym, err := symbolOf(&found)
+	if err != nil {
+		return ImpactReport{}, err
+	}
+	out, err := impact(ctx, v, sym, o)
 	return out, wrap(err)
 }
 
-func (v *codeView) impact(ctx context.Context, sym Symbol, o ImpactOptions) (ImpactReport, error) {
+func impact(ctx context.Context, v *codeindex.View, sym Symbol, o ImpactOptions) (ImpactReport, error) {
 	out := ImpactReport{Symbol: sym, Depth: o.Depth, Levels: [][]Dependent{}}
-	target := v.symbol(string(sym.ID))
+	target := v.Symbol(string(sym.ID))
 	if target < 0 {
 		return out, &SymbolError{Name: sym.Name} // another process has removed it meanwhile
 	}
-	r := cortex.NewResolver(v.graph)
-	r.Text, r.Stop = v.text, func() bool { return ctx.Err() != nil }
-	if v.root == nil {
+	r := cortex.NewResolver(v.Graph())
+	r.Text, r.Stop = v.Text, func() bool { return ctx.Err() != nil }
+	if !v.Readable() {
 		out.Notes = append(out.Notes, "the project's files cannot be read: uses that are no calls are missing, and nothing is checked")
 	}
 	if o.GoTypes {
-		exact, err := v.exact(ctx)
+		exact, err := v.Exact(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return out, ctx.Err()
@@ -156,22 +160,23 @@ func (v *codeView) impact(ctx context.Context, sym Symbol, o ImpactOptions) (Imp
 			}
 		}
 	}
+	src := v.Graph().Source()
 	im := r.Impact(target, o.Depth, o.Limit)
 	if err := ctx.Err(); err != nil {
 		return out, err
 	}
 	out.LeftOut = im.LeftOut
 	for _, f := range im.Importers {
-		out.Importers = append(out.Importers, v.src.Files[f].Path)
+		out.Importers = append(out.Importers, src.Files[f].Path)
 	}
-	seen, err := v.seen(ctx, target)
+	seen, err := v.Seen(ctx, target)
 	if err != nil {
 		return out, err
 	}
 	for _, level := range im.Levels {
 		list := make([]Dependent, len(level))
 		for i := range level {
-			list[i] = v.dependent(&level[i], seen)
+			list[i] = dependent(v, &level[i], seen)
 			if list[i].Test {
 				out.Tests++
 			}
@@ -181,39 +186,21 @@ func (v *codeView) impact(ctx context.Context, sym Symbol, o ImpactOptions) (Imp
 		}
 		out.Levels = append(out.Levels, list)
 	}
-	if v.e.opts.ReadOnly {
-		return out, nil
-	}
-	edges := v.edges(target, im)
-	return out, v.e.st.Write(ctx, func(tx *store.Tx) error {
-		return tx.PutCodeEdges(v.e.project, string(sym.ID), im.LeftOut == 0, edges)
-	})
-}
-
-// seen returns the hashes that what implements the symbol had when that was first seen, by the ids of their facts.
-func (v *codeView) seen(ctx context.Context, target int) (map[string]string, error) {
-	out := map[string]string{}
-	err := v.e.st.Read(ctx, func(r *store.Reader) error {
-		list, err := r.Edges(v.e.project, "", v.src.Symbols[target].ID, "implements")
-		for _, e := range list {
-			out[e.From] = e.SeenHash
-		}
-		return err
-	})
-	return out, err
+	return out, v.Record(ctx, target, im)
 }
 
 // dependent describes a dependent as it is now.
-func (v *codeView) dependent(d *cortex.Dependent, seen map[string]string) Dependent {
-	out := Dependent{File: v.src.Files[d.File].Path, Lines: d.Lines, Relation: string(d.Relation), Via: v.name(d.Via), Tier: d.Tier.String(), Confidence: d.Confidence,
+func dependent(v *codeindex.View, d *cortex.Dependent, seen map[string]string) Dependent {
+	src := v.Graph().Source()
+	out := Dependent{File: src.Files[d.File].Path, Lines: d.Lines, Relation: string(d.Relation), Via: v.Name(d.Via), Tier: d.Tier.String(), Confidence: d.Confidence,
 		Line: 1, State: StateUnchecked}
 	if d.Symbol < 0 {
 		out.Name = out.File
 		return out
 	}
-	s := &v.src.Symbols[d.Symbol]
-	out.ID, out.Name, out.Kind, out.Line, out.Signature, out.Test = FactID(s.ID), v.name(d.Symbol), string(s.Kind), s.Line, s.Signature, s.Test
-	if _, ok := v.text(d.File); !ok {
+	s := &src.Symbols[d.Symbol]
+	out.ID, out.Name, out.Kind, out.Line, out.Signature, out.Test = FactID(s.ID), v.Name(d.Symbol), string(s.Kind), s.Line, s.Signature, s.Test
+	if _, ok := v.Text(d.File); !ok {
 		return out
 	}
 	then := ""
@@ -221,7 +208,7 @@ func (v *codeView) dependent(d *cortex.Dependent, seen map[string]string) Depend
 	case cortex.Calls:
 		out.State = StateFresh
 		for _, ref := range d.Refs {
-			then = v.src.Refs[ref].SeenHash
+			then = src.Refs[ref].SeenHash
 			if then == "" {
 				out.State = StateUnchecked
 			} else if then != s.Hash {
@@ -239,44 +226,6 @@ func (v *codeView) dependent(d *cortex.Dependent, seen map[string]string) Depend
 	}
 	if out.State == StateUnchecked && then == "" && s.Version == 1 {
 		out.State = StateFresh // whenever the use was first seen: the symbol has not been edited since it was
-	}
-	return out
-}
-
-// edges are what the dependency graph keeps of an impact: the calls, the types that implement or extend, and the imports.
-func (v *codeView) edges(target int, im cortex.Impact) []store.EdgeRow {
-	var out []store.EdgeRow
-	for _, level := range im.Levels {
-		for i := range level {
-			d := &level[i]
-			if d.Symbol < 0 {
-				continue
-			}
-			s := &v.src.Symbols[d.Symbol]
-			row := store.EdgeRow{Project: v.e.project, From: s.ID, To: v.src.Symbols[d.Via].ID, SeenHash: s.Hash, Confidence: d.Confidence,
-				Site: fmt.Sprintf("%s:%d", v.src.Files[d.File].Path, d.Lines[0])}
-			switch d.Relation {
-			case cortex.Calls:
-				row.Kind = "calls"
-				for _, ref := range d.Refs {
-					if then := v.src.Refs[ref].SeenHash; then != "" {
-						row.SeenHash = then
-						break
-					}
-				}
-			case cortex.Implements, cortex.Extends:
-				row.Kind = "implements"
-			default:
-				continue
-			}
-			out = append(out, row)
-		}
-	}
-	for _, file := range im.Importers {
-		if i := v.graph.ImportOf(file, target); i >= 0 {
-			out = append(out, store.EdgeRow{Project: v.e.project, From: v.src.Symbols[i].ID, To: v.src.Symbols[target].ID, Kind: "imports", SeenHash: v.src.Symbols[i].Hash,
-				Site: fmt.Sprintf("%s:%d", v.src.Files[file].Path, v.src.Symbols[i].Line)})
-		}
 	}
 	return out
 }

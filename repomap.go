@@ -43,20 +43,20 @@ func (e *Engine) RepoMap(ctx context.Context, o RepoMapOptions) (RepoMap, error)
 	if o.Budget == 0 {
 		o.Budget = DefaultMapBudget
 	}
-	v, _, err := e.codeView(ctx, "")
+	v, _, err := e.code.View(ctx, "")
 	if err != nil {
-		return RepoMap{}, wrap(err)
+		return RepoMap{}, nameError(err)
 	}
-	defer v.close()
-	ranked, err := v.graph.Rank(ctx, o.Focus)
+	defer v.Close()
+	ranked, err := v.Graph().Rank(ctx, o.Focus)
 	if err != nil {
 		return RepoMap{}, err
 	}
 	var name func(int) string
 	if o.NamesOnly {
-		name = v.name
+		name = v.Name
 	}
-	items := v.graph.Map(ranked, max(o.Budget, 1), name) // each takes a token at least
+	items := v.Graph().Map(ranked, max(o.Budget, 1), name) // each takes a token at least
 	if len(items) == 0 {
 		return RepoMap{Names: []string{}}, nil
 	}
@@ -66,7 +66,7 @@ func (e *Engine) RepoMap(ctx context.Context, o RepoMapOptions) (RepoMap, error)
 	}
 	out := RepoMap{Text: text, Tokens: tokens, Symbols: n, LeftOut: len(ranked) - n, Names: make([]string, n)}
 	for i, it := range items[:n] {
-		out.Names[i] = v.name(it.Symbol)
+		out.Names[i] = v.Name(it.Symbol)
 	}
 	return out, nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"sakur4/boundary"
 	"sakur4/evict"
+	"sakur4/internal/codeindex"
 	"sakur4/internal/consolidate"
 	"sakur4/internal/embedded"
 	"sakur4/internal/frame"
@@ -159,6 +160,7 @@ type Engine struct {
 	maxFacts int
 	parsers  symbolic.Table
 
+	code  *codeindex.Index
 	dense *dense // nil without an embedder
 
 	dreaming sync.Mutex // held by Dream; guards backoff and problem; taken before mu and a session's mutex
@@ -166,8 +168,7 @@ type Engine struct {
 	problem  string // the summarizer's newest failure
 
 	mu        sync.Mutex // guards what follows
-	code      codeCache
-	tree      fs.FS // the files of the project where they were given, see [IndexOptions]; nil is the root's folder
+	tree      fs.FS      // the files of the project where they were given, see [IndexOptions]; nil is the root's folder
 	sessions  map[string]*Session
 	profile   *boundary.Profile // nil until the backend has answered, and after it has failed
 	known     boundary.Profile  // its last answer, zero before the first
@@ -259,6 +260,7 @@ func Open(ctx context.Context, path string, opts *Options) (*Engine, error) {
 			return nil, errors.Join(wrap(err), e.st.Close())
 		}
 	}
+	e.code = &codeindex.Index{Store: e.st, Project: e.project, ReadOnly: o.ReadOnly, Now: e.now, Log: e.log, Open: e.sources}
 	if o.Embedder != nil {
 		e.dense = startDense(ctx, e)
 	}

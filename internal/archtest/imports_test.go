@@ -12,7 +12,7 @@ import (
 var edges = map[string][]string{
 	".": {
 		"boundary", "evict", "receipt", "semantic", "symbolic", "toolparse",
-		"internal/codesym", "internal/consolidate", "internal/cortex", "internal/digest", "internal/embedded", "internal/episode", "internal/fold",
+		"internal/codeindex", "internal/codesym", "internal/consolidate", "internal/cortex", "internal/digest", "internal/embedded", "internal/episode", "internal/fold",
 		"internal/frame", "internal/names", "internal/pin", "internal/project", "internal/prompt", "internal/recall", "internal/sight", "internal/sourcefile", "internal/store", "internal/tokens", "internal/turn",
 		"internal/vector", // the engine packs what the model gave before it is stored
 	},
@@ -43,6 +43,7 @@ var edges = map[string][]string{
 	"internal/cortex":     {"internal/codesym", "internal/digest", "internal/episode"},
 	"internal/embedded":   {"boundary", "internal/digest", "internal/tokens"},
 	"internal/project":    {"internal/digest"},
+	"internal/codeindex":  {"symbolic", "toolparse", "internal/codesym", "internal/cortex", "internal/digest", "internal/episode", "internal/sourcefile", "internal/store"},
 	"internal/sight":      {"evict", "semantic", "symbolic", "internal/episode", "internal/sourcefile", "internal/store"},
 	"internal/sourcefile": {},
 	"internal/prompt":     {"boundary", "receipt", "internal/digest", "internal/episode", "internal/turn"},

@@ -51,6 +51,15 @@ const (
 	Unreadable  Reason = "cannot be read"
 )
 
+// Because adds what else is known to a reason, in one line of at most some 200 bytes.
+func (r Reason) Because(why string) Reason {
+	why = strings.Join(strings.Fields(strings.ToValidUTF8(why, "\ufffd")), " ")
+	if len(why) > 200 {
+		why = strings.ToValidUTF8(why[:200], "") + "…"
+	}
+	return r + Reason(": "+why)
+}
+
 // Tree is what a walk found.
 type Tree struct {
 	// Entries are sorted by path. A folder that could not be read is among them, with its error.
