@@ -272,13 +272,17 @@ func (f *cFile) namespace(first, i int) int {
 		}
 	}
 	n := f.attribute(i + 1)
+	macro := false
+	if f.name(n) && f.is(n+1, '(') && f.closed(n+1) && (f.is(f.after(n+1), '{') || f.name(f.after(n+1))) { // a macro for attributes, or one that makes the name
+		n, macro = f.attribute(f.after(n+1)), true
+	}
 	name := n
 	for f.name(n) || f.text(n) == "::" || f.word(n, "inline") {
 		n++
 	}
 	n = f.attribute(n)
 	switch {
-	case f.is(n, '{') && n == i+1: // without a name
+	case f.is(n, '{') && (n == i+1 || macro && n == name): // without a name
 		return f.enter(cTop, n, "")
 	case f.is(n, '{') && f.name(name):
 		last := n - 1
@@ -348,6 +352,7 @@ func (f *cFile) typeAt(i int) (kind Kind, name, open int, bases []string) {
 		}
 	}
 	name = -1
+	held := -1 // the name in the brackets of a macro, which is the type's where no other follows
 	for n < len(f.toks) && n < i+60 {
 		if k := f.attribute(n); k > n {
 			n = k
@@ -364,7 +369,10 @@ func (f *cFile) typeAt(i int) (kind Kind, name, open int, bases []string) {
 				switch {
 				case name >= 0 && !capitals(f.text(n)):
 					return kind, name, -1, nil // a function that returns the type
-				case f.name(after) || f.is(after, '{'): // a macro for attributes
+				case f.name(after) || f.is(after, '{') || f.is(after, ':') && f.bracketed(n+1): // a macro for attributes
+					if name < 0 && f.bracketed(n+1) && capitals(f.text(n)) && !capitals(f.text(n+2)) {
+						held = n + 2
+					}
 					n = after
 					continue
 				}
@@ -380,6 +388,9 @@ func (f *cFile) typeAt(i int) (kind Kind, name, open int, bases []string) {
 			continue
 		}
 		break
+	}
+	if name < 0 {
+		name = held
 	}
 	if f.is(n, ':') && f.text(n) == ":" {
 		from := n + 1
@@ -403,10 +414,21 @@ func (f *cFile) typeAt(i int) (kind Kind, name, open int, bases []string) {
 			}
 		}
 	}
-	if !f.is(n, '{') {
-		return kind, name, -1, nil
+	if !f.is(n, '{') || f.cpp && name == i+2 && n == i+3 && f.is(n+1, '}') && f.is(n+2, ';') && f.name(i+1) && !capitals(f.text(i+1)) && !exports(f.text(i+1)) {
+		return kind, name, -1, nil // the last is a variable with an empty value: struct tm now{};
 	}
 	return kind, name, n, bases
+}
+
+// exports reports whether a word in front of a type's name looks like a macro for attributes and not like a type.
+func exports(word string) bool {
+	word = strings.ToUpper(word)
+	for _, part := range [...]string{"EXPORT", "API", "DLL", "PUBLIC", "VISIB", "DEPRECAT", "ATTR"} {
+		if strings.Contains(word, part) {
+			return true
+		}
+	}
+	return false
 }
 
 // label reports whether a label that changes the access to members begins a line at i.

@@ -89,6 +89,10 @@ function next 10-13 | int next(b) int b;
 static char *b _((void));
 E int FDECL(c, (struct obj *, BOOLEAN_P));
 extern void NDECL(d);
+E boolean FDECL(i, (struct obj *));
+E struct obj *FDECL(j, (int));
+extern boolean NDECL(k);
+struct mutex lock ALIGNED(cache); boolean ready GUARDED(lock);
 E int FDECL((*pointer), (int)), (*other)();
 typedef int (*e) __P((DB *db));
 typedef void f _((int));
@@ -101,11 +105,14 @@ function a 1-1 | extern void a __P((int, char *))
 function b 2-2 | static char *b _((void))
 function c 3-3 | E int FDECL(c, (struct obj *, BOOLEAN_P))
 function d 4-4 | extern void NDECL(d)
-type e 6-6 | typedef int (*e) __P((DB *db))
-type f 7-7 | typedef void f _((int))
-struct s 8-8 | struct s
-function g 9-9 | int (g)(x) int x;
-function h 10-10 | int h() NORETURN((1))
+function i 5-5 | E boolean FDECL(i, (struct obj *))
+function j 6-6 | E struct obj *FDECL(j, (int))
+function k 7-7 | extern boolean NDECL(k)
+type e 10-10 | typedef int (*e) __P((DB *db))
+type f 11-11 | typedef void f _((int))
+struct s 12-12 | struct s
+function g 13-13 | int (g)(x) int x;
+function h 14-14 | int h() NORETURN((1))
 `,
 	},
 	{

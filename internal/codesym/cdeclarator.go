@@ -399,6 +399,8 @@ func (f *cFile) parenthesis(h *cHead, start, i int) (next int, stop bool) {
 			h.function, h.params = i-2, i+1
 		}
 		return after, false
+	case h.words > 1 && !h.typedef && f.name(i-1) && f.name(i-2) && holdsName(f.text(i-1)) && f.macroNames(h, i):
+		return after, false
 	case h.words > 1 && f.name(i-1) && f.name(i-2) && capitals(f.text(i-1)) && !f.is(after, '{') &&
 		(f.name(i-3) || typeWords.has(f.text(i-3)) || f.is(i-3, '>') || f.is(i-3, '*') || f.is(i-3, '&')):
 		h.name = i - 2 // a macro behind a variable
@@ -498,6 +500,11 @@ func (f *cFile) macroNames(h *cHead, i int) bool {
 		return false
 	}
 	return true
+}
+
+// holdsName reports whether a macro's name says that what is declared has its name in the macro's brackets: behind two words it may also be one for attributes, of a variable.
+func holdsName(macro string) bool {
+	return capitals(macro) && (strings.Contains(macro, "DECL") || strings.Contains(macro, "PROTO") || strings.Contains(macro, "ARGS"))
 }
 
 // knr reports whether declarations of parameters in the old style begin at i, behind the bracket at open: it holds names alone, and words up to a semicolon and at last a
@@ -680,6 +687,9 @@ func (f *cFile) valued(k int) bool {
 func (f *cFile) prototype(h *cHead, first, last int) int {
 	if k := h.params + 1; f.valued(k) {
 		return last + 1 // a variable with a value
+	}
+	if h.friend && (f.text(h.function-1) == "::" || f.is(h.function+1, '<') && !f.word(h.function, "operator")) {
+		return last + 1 // what another class or namespace has, or a function for some types
 	}
 	d, name := f.function(h)
 	sig := last

@@ -88,6 +88,31 @@ method C::set(Key) 14-14 | void set(Key key)
 `,
 	},
 	{
+		name: "in front of names of namespaces", src: `inline namespace DEPRECATED("say w") v3 {
+    void f();
+}
+namespace BARRIER_FOR(base) {
+    struct S : T { friend int U::g(); friend S make<S>(int); friend int h(S &); };
+    struct WITH_BARRIER(base) : T { base(); };
+}
+void k() { struct tm now{}; struct EXPORT Local {}; }
+class widgets_export Widget {};
+struct D { struct tm last{}; };
+`,
+		want: `
+module v3 1-3 | inline namespace DEPRECATED("say w") v3
+function v3::f() 2-2 | void f()
+struct S 5-5 | struct S : T <T>
+function S::h(S&) 5-5 | friend int h(S &)
+struct base 6-6 | struct WITH_BARRIER(base) : T <T>
+method base::base() 6-6 | base()
+function k() 8-8 | void k()
+struct k()::Local 8-8 | struct EXPORT Local
+class Widget 9-9 | class widgets_export Widget
+struct D 10-10 | struct D
+`,
+	},
+	{
 		name: "for heads", src: `namespace a {
 template(typename T, typename U)(
     requires same<T, U> AND good<T>)

@@ -109,9 +109,10 @@ func (f *ecmaFile) starts(i int) bool {
 		case ')', ']', '>': // '>' ends a type, or an element
 			return f.toks[i].first
 		}
-		return p.c == ':' && f.toks[i].first // a label or a case
+		op := f.text(i - 1)
+		return (p.c == ':' || op == "++" || op == "--" || op == "!") && f.toks[i].first // a label or a case, or an operator behind its operand
 	}
-	if p.kind == tokenIdent {
+	if p.kind == tokenIdent && !f.is(i-2, '.') {
 		switch f.text(i - 1) {
 		case "else", "do":
 			return true
@@ -453,8 +454,8 @@ func (f *ecmaFile) skipMember(i, end int) int {
 		if t.kind == tokenPunct && (t.c == ';' || t.c == ',') {
 			return i + 1
 		}
-		if t.first && f.lineEnds(i) {
-			return i
+		if t.first && (f.lineEnds(i) || t.kind == tokenIdent && (f.is(i+1, '(') || f.is(i+1, ':')) && !f.word(i, "in") && !f.word(i, "instanceof")) {
+			return i // of(): T is a member too
 		}
 		if t.kind == tokenPunct && closerOf(t.c) != 0 {
 			i = f.after(i) - 1

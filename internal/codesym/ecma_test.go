@@ -126,6 +126,39 @@ function default 54-54 | export default function ()
 	},
 	{name: "empty", want: "\n"},
 	{
+		name: "commas of types, and words that are names", src: `const runs = (r: R) => <A, E>(x: Y<A, E>): Z<A, E> => {
+}
+const table = (globalThis as any)[id] as Map<unknown, any>
+const self = x.await
+export const children = <A>(a: A) => a.of
+
+export const first = (a: A) =>
+  b(a) ?
+    pull(a) :
+    c(a)
+function f() {
+  let n = counter++
+  const next = () => {
+    n++
+  }
+}
+interface Tag {
+  readonly a: T
+  of(self: T): T
+}
+`, want: `
+function runs 1-2 | const runs = (r: R) =>
+constant table 3-3 | const table = (globalThis as any)[id] as Map<unknown, any>
+constant self 4-4 | const self = x.await
+function children 5-5 | export const children = <A>(a: A) =>
+function first 7-10 | export const first = (a: A) =>
+function f 11-16 | function f()
+function f.next 13-15 | const next = () =>
+interface Tag 17-20 | interface Tag
+method Tag.of 19-19 | of(self: T): T
+`,
+	},
+	{
 		name: "types without semicolons", src: "type A = B<C>\nexport type D = void\ntype E = (x: A) => void\n\nfunction f() {}\ntype G = H<\n  I\n>\nclass J {}\n",
 		want: `
 type A 1-1 | type A = B<C>

@@ -131,7 +131,7 @@ func (f *ecmaFile) skipValue(i int) int {
 				return i
 			}
 		}
-		if t.first && i > start && f.lineEnds(i) && !f.is(i, '{') {
+		if t.first && i > start && f.lineEnds(i) && !f.is(i, '{') && !f.op(i-1, "?") {
 			return i
 		}
 		switch {
@@ -140,12 +140,26 @@ func (f *ecmaFile) skipValue(i int) int {
 			i = f.after(i) - 1
 		case t.c == '<' && f.typed:
 			// Type arguments hold commas that end nothing.
-			if n := f.skipAngles(i); n > i+1 && (f.is(n, '(') || n < len(f.toks) && f.toks[n].kind == tokenString || f.is(n, ';')) {
+			if n := f.skipAngles(i); n > i+1 && f.behindArguments(n) {
 				i = n - 1
 			}
 		}
 	}
 	return i
+}
+
+// behindArguments reports whether the token at i can follow type arguments and not the right side of a comparison.
+func (f *ecmaFile) behindArguments(i int) bool {
+	if i >= len(f.toks) || f.toks[i].first || f.toks[i].kind == tokenString {
+		return true
+	}
+	switch t := &f.toks[i]; t.c {
+	case '(', ')', ']', '}', ';', ',', ':', '.', '|', '&', '?':
+		return true
+	case '=':
+		return f.op(i, "=>")
+	}
+	return false
 }
 
 // value says what kind of function or class begins at i. n is where its parameters are, body its first token after the head; kind is "" for another value.

@@ -6,10 +6,10 @@ import (
 	"bytes"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -41,7 +41,10 @@ func TestOracle(t *testing.T) {
 	}
 	files := sources(t, lang, dir)
 	ours, size := map[found]place{}, 0
-	macro, bracketed := map[string]bool{}, map[found]bool{}
+	defined, nameAt, hasName := macros{}, map[found]int{}, map[found]bool{}
+	if lang == "c" || lang == "cpp" {
+		defined = macrosBelow(t, dir)
+	}
 	for _, path := range files {
 		src, err := os.ReadFile(path)
 		if err != nil {
@@ -65,12 +68,8 @@ func TestOracle(t *testing.T) {
 			}
 			at := found{path, plain(s.Name), nameLine(string(src), s)}
 			ours[at] = place{string(s.Kind), s.Line, s.EndLine}
-			if strings.HasPrefix(lang, "c") {
-				bracketed[at] = inMacro.MatchString(string(src[max(0, s.NameAt-60):s.NameAt]))
-				if strings.HasPrefix(s.Signature, "#") && s.Kind == codesym.Function {
-					macro[s.Name] = true
-				}
-			}
+			nameAt[at] = s.NameAt
+			hasName[found{file: path, name: at.name}] = true
 		}
 	}
 	sitter, sitterSpeed := treeSitter(t, lang, files)
@@ -80,7 +79,25 @@ func TestOracle(t *testing.T) {
 	for _, p := range sitter {
 		kinds[p.kind] = true
 	}
-	agreed, kept, span, kind, wrong, mine, macros, named := 0, 0, 0, 0, 0, 0, 0, 0
+	agreed, kept, span, kind, wrong, mine := 0, 0, 0, 0, 0, 0
+	lostBy, byRule, judges := map[string]int{}, map[string]int{}, map[string]*judge{}
+	judgeOf := func(path string) *judge {
+		if judges[path] == nil {
+			src, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			judges[path] = newJudge(string(src))
+		}
+		return judges[path]
+	}
+	noName := func(k found) string {
+		rule := judgeOf(k.file).noName(k.name, k.line, defined)
+		if rule == "" && hasName[found{file: k.file, name: k.name}] {
+			rule = judgeOf(k.file).prototype(k.name, k.line)
+		}
+		return rule
+	}
 	var lost, odd, extra []string
 	for k, p := range sitter {
 		if _, ok := tags[k]; !ok {
@@ -89,10 +106,12 @@ func TestOracle(t *testing.T) {
 		agreed++
 		o, ok := ours[k]
 		if !ok {
-			if p.kind != "constant" && strings.HasPrefix(lang, "c") && (k.name == strings.ToUpper(k.name) || macro[k.name]) {
-				macros++
+			rule := ""
+			if p.kind != "constant" && (lang == "c" || lang == "cpp") {
+				rule = noName(k)
 			}
-			lost = append(lost, fmt.Sprintf("%s:%d %s %s", k.file, k.line, p.kind, k.name))
+			lostBy[rule]++
+			lost = append(lost, fmt.Sprintf("%s:%d %s %s [%s]", k.file, k.line, p.kind, k.name, rule))
 			continue
 		}
 		kept++
@@ -116,22 +135,41 @@ func TestOracle(t *testing.T) {
 		_, inTags := tags[k]
 		if !inSitter && !inTags {
 			wrong++
-			if bracketed[k] {
-				named++
+			rule := judgeOf(k.file).verdict(lang, o.kind, k.name, nameAt[k], defined)
+			byRule[rule]++
+			extra = append(extra, fmt.Sprintf("%s:%d %s %s [%s]", k.file, k.line, o.kind, k.name, rule))
+		}
+	}
+	percent := func(a, b int) string {
+		return fmt.Sprintf("%d of %d, %.2f %%", a, b, 100*float64(a)/float64(max(b, 1)))
+	}
+	var still []string
+	afresh := ""
+	if sitter, tags, n := expanded(t, lang, files, defined); n > 0 {
+		agreed, kept, wrong, none := 0, 0, 0, 0
+		for k := range sitter {
+			if _, ok := tags[k]; ok {
+				agreed++
+				if _, ok := ours[k]; ok {
+					kept++
+				} else if noName(k) != "" {
+					none++
+				} else {
+					still = append(still, fmt.Sprintf("%s:%d %s", k.file, k.line, k.name))
+				}
 			}
-			extra = append(extra, fmt.Sprintf("%s:%d %s %s", k.file, k.line, o.kind, k.name))
 		}
+		for k, o := range ours {
+			_, inSitter := sitter[k]
+			_, inTags := tags[k]
+			if kinds[o.kind] && !inSitter && !inTags {
+				wrong++
+			}
+		}
+		afresh = fmt.Sprintf("where the oracles read %d uses of the project's macros around names expanded (and ours as they are): agreed and ours has it: %s, without what is no name of its own %s; ours that neither has: %s",
+			n, percent(kept, agreed), percent(kept, agreed-none), percent(wrong, mine))
 	}
-	only := [2]int{}
-	for k := range ours {
-		if _, ok := sitter[k]; !ok {
-			only[0]++
-		}
-		if _, ok := tags[k]; !ok {
-			only[1]++
-		}
-	}
-	for name, list := range map[string][]string{"lost": lost, "different": odd, "ours alone": extra} {
+	for name, list := range map[string][]string{"lost": lost, "different": odd, "ours alone": extra, "lost when expanded": still} {
 		slices.Sort(list)
 		if to := os.Getenv("SAKUR4_CODESYM_LISTS"); to != "" {
 			if err := os.WriteFile(to+"-"+strings.ReplaceAll(name, " ", "-")+".txt", []byte(strings.Join(list, "\n")+"\n"), 0o600); err != nil {
@@ -144,24 +182,31 @@ func TestOracle(t *testing.T) {
 			}
 		}
 	}
-	percent := func(a, b int) string {
-		return fmt.Sprintf("%d of %d, %.2f %%", a, b, 100*float64(a)/float64(max(b, 1)))
-	}
 	t.Logf("%s: %d files, %d bytes; tree-sitter has %d, ctags %d, ours %d", lang, len(files), size, len(sitter), len(tags), len(ours))
 	t.Logf("both oracles agree, and ours has it: %s", percent(kept, agreed))
-	if macros > 0 {
-		t.Logf("%d of the others are names of capitals, or of macros of the project, in front of a bracket, which both oracles take for functions; without them %s", macros, percent(kept, agreed-macros))
+	left := agreed
+	for _, rule := range slices.Sorted(maps.Keys(lostBy)) {
+		if rule != "" {
+			left -= lostBy[rule]
+			t.Logf("of the others, what both oracles have as a name of its own and is none: %5d %s", lostBy[rule], rule)
+		}
+	}
+	if left < agreed {
+		t.Logf("both oracles agree on a name, and ours has it: %s", percent(kept, left))
 	}
 	t.Logf("same kind: %s; same lines: %s", percent(kind, kept), percent(span, kept))
 	t.Logf("ours that neither has: %s", percent(wrong, mine))
-	if named > 0 {
-		t.Logf("%d of them have their name in the brackets of a macro, where both oracles have the macro's; without them %s", named, percent(wrong-named, mine-named))
+	for _, rule := range slices.Sorted(maps.Keys(byRule)) {
+		if rule != "" {
+			t.Logf("of these in the source, by rule: %5d %s", byRule[rule], rule)
+		}
+	}
+	t.Logf("ours that neither has and no rule finds in the source: %s", percent(byRule[""], mine))
+	if afresh != "" {
+		t.Log(afresh)
 	}
 	t.Logf("MB/s: ours %.1f, ctags %.1f, tree-sitter %.1f", float64(size)/1e6/parseTime(t, lang, files).Seconds(), tagsSpeed, sitterSpeed)
 }
-
-// inMacro matches what stands before a name in the brackets of a macro.
-var inMacro = regexp.MustCompile(`(^|[^A-Za-z0-9_])([A-Z][A-Z0-9_]+|CPP_\w+|__P|_)\s*\(\s*$`)
 
 // nameLine returns the line of a symbol's name.
 func nameLine(src string, s codesym.Symbol) int {

@@ -62,7 +62,8 @@ const ecma = {
     const span = list.namedChildren.filter(c => c.type === 'variable_declarator').length === 1 ? exported(list) : n;
     if (callable(value)) return [value.type === 'class' ? 'class' : 'function', field(n, 'name'), span];
     const top = exported(list).parent;
-    const atTop = top.type === 'program' || top.type === 'statement_block' && ['internal_module', 'module', 'ambient_declaration'].includes(top.parent.type);
+    // A file whose root is an error has nothing above its declarations.
+    const atTop = top && (top.type === 'program' || top.type === 'statement_block' && top.parent && ['internal_module', 'module', 'ambient_declaration'].includes(top.parent.type));
     if (list.children[0].text !== 'const' || !atTop || required(value)) return null;
     return ['constant', field(n, 'name'), span];
   },
@@ -107,7 +108,7 @@ rules.rust = {
   macro_definition: n => ['function', field(n, 'name'), attributed(n)],
 };
 function rustOwner(n) {
-  return n.parent.type === 'declaration_list' && ['impl_item', 'trait_item'].includes(n.parent.parent.type);
+  return n.parent.type === 'declaration_list' && ['impl_item', 'trait_item'].includes(n.parent.parent?.type);
 }
 function attributed(n) {
   let first = n;
@@ -127,7 +128,7 @@ rules.java = {
   compact_constructor_declaration: n => ['method', field(n, 'name'), n],
   variable_declarator: n => {
     const f = n.parent;
-    const inInterface = f.type === 'constant_declaration' || f.type === 'field_declaration' && ['interface_body', 'annotation_type_body'].includes(f.parent.type);
+    const inInterface = f.type === 'constant_declaration' || f.type === 'field_declaration' && ['interface_body', 'annotation_type_body'].includes(f.parent?.type);
     const words = f.children[0].type === 'modifiers' ? f.children[0].text : '';
     if (!inInterface && !(f.type === 'field_declaration' && /\bstatic\b/.test(words) && /\bfinal\b/.test(words))) return null;
     return ['constant', field(n, 'name'), f];
@@ -161,7 +162,7 @@ function cFunction(n) {
   let d = field(n, 'declarator');
   let qualified = false;
   for (let k = d; k; k = field(k, 'declarator') || k.namedChildren.find(c => c && /declarator$|^qualified_identifier$/.test(c.type))) if (k.type === 'qualified_identifier') qualified = true;
-  const inClass = templated(n).parent.type === 'field_declaration_list';
+  const inClass = templated(n).parent?.type === 'field_declaration_list';
   return [qualified || inClass ? 'method' : 'function', cDeclarator(d), templated(n)];
 }
 const atFileScope = n => !up(n, ['compound_statement'], ['field_declaration_list']);
