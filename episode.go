@@ -228,8 +228,9 @@ type Hints struct {
 	CachePrompt bool `json:"cache_prompt"`
 	// IDSlot names the slot; nil leaves the choice to the server.
 	IDSlot *int `json:"id_slot,omitempty"`
-	// NCacheReuse is the shortest run in tokens that the server may move instead of recomputing; 0 for none.
-	NCacheReuse int `json:"n_cache_reuse,omitempty"`
+	// NCacheReuse is the shortest run in tokens that the server may move instead of recomputing; 0 for none. 0 is sent too: a server started with
+	// --cache-reuse would move tokens on every request that leaves it out.
+	NCacheReuse int `json:"n_cache_reuse"`
 	// TemplateKwargs are arguments of the chat template; nil for none.
 	TemplateKwargs json.RawMessage `json:"chat_template_kwargs,omitempty"`
 }

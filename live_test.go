@@ -99,7 +99,7 @@ func (d *drive) turn() {
 		d.t.Fatalf("window %d: Chat: %v", w.Receipt.Turn, err)
 	}
 	r, err := d.s.Observe(ctx, sakur4.Usage{Window: w.ID, PromptTokens: reply.PromptTokens, CachedTokens: reply.CachedTokens,
-		CompletionTokens: reply.CompletionTokens, PromptMillis: reply.PromptMillis})
+		CompletionTokens: reply.CompletionTokens, PromptMillis: reply.PromptMillis, ShiftRefused: reply.ShiftRefused})
 	if err != nil {
 		d.t.Fatalf("Observe: %v", err)
 	}

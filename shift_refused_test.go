@@ -74,6 +74,10 @@ func TestChatWithoutShift(t *testing.T) {
 	if err != nil || !reply.ShiftRefused || reply.Content != "yes" || requests != 2 {
 		t.Errorf("Chat() = %+v, %v after %d requests", reply, err, requests)
 	}
+	req.Fields = json.RawMessage(`{"cache_prompt":true,"n_cache_reuse":0}`)
+	if reply, err := c.Chat(t.Context(), req, nil); err != nil || reply.ShiftRefused || reply.Content != "yes" {
+		t.Errorf("Chat(n_cache_reuse 0) = %+v, %v, want an answer and no refused shift", reply, err)
+	}
 	always = true
 	if _, err := c.Chat(t.Context(), req, nil); !errors.Is(err, boundary.ErrInvalidRequest) {
 		t.Errorf("Chat() = %v, want %v", err, boundary.ErrInvalidRequest)
@@ -89,5 +93,14 @@ func TestHostedShiftIsRefused(t *testing.T) {
 	}
 	if _, err := sakur4.Open(t.Context(), ":memory:", &sakur4.Options{Project: "p", Backend: b, KVShift: true}); !errors.Is(err, sakur4.ErrUnsupported) {
 		t.Errorf("Open() = %v, want %v", err, sakur4.ErrUnsupported)
+	}
+}
+
+// TestHintsSayThatNothingIsMoved: a request without a shift says so, because a server started with --cache-reuse would move tokens otherwise.
+func TestHintsSayThatNothingIsMoved(t *testing.T) {
+	t.Parallel()
+	got, err := json.Marshal(sakur4.Hints{CachePrompt: true})
+	if want := `{"cache_prompt":true,"n_cache_reuse":0}`; err != nil || string(got) != want {
+		t.Errorf("Marshal(Hints) = %s, %v, want %s", got, err, want)
 	}
 }

@@ -96,6 +96,7 @@ func (s *Session) sent(ctx context.Context, profile boundary.Profile) (*SummaryR
 	l.chat.Entries = entries[:n]
 	l.compose()
 	out := &SummaryRequest{Messages: slices.Clone(l.messages()), Tools: l.Tools, Hints: l.hints()}
+	out.Hints.NCacheReuse = 0 // what was to be moved has been
 	if !answered {
 		if l.validate() != nil {
 			return nil, nil

@@ -17,14 +17,14 @@ import (
 // With a non-nil progress the reply is streamed and each piece is passed on as it arrives, in the caller's goroutine. A cancelled ctx ends the
 // request and returns what has arrived so far with the error; so does an error in the middle of a stream.
 //
-// A request that asks for a KV shift and is refused is sent once more without: a server that cannot shift may say so, and no turn is lost by it.
+// A request that names n_cache_reuse and is refused is sent once more without: a server that cannot shift may say so, and no turn is lost by it.
 func (c *Client) Chat(ctx context.Context, req boundary.ChatRequest, progress func(boundary.ChatDelta)) (boundary.ChatReply, error) {
 	reply, err := c.chat(ctx, req, progress)
 	if !errors.Is(err, boundary.ErrInvalidRequest) && !errors.Is(err, boundary.ErrUnsupported) || ctx.Err() != nil {
 		return reply, err
 	}
-	plain, asked := withoutShift(req.Fields)
-	if !asked {
+	plain, asked, ok := withoutShift(req.Fields)
+	if !ok {
 		return reply, err
 	}
 	req.Fields = plain
@@ -32,22 +32,26 @@ func (c *Client) Chat(ctx context.Context, req boundary.ChatRequest, progress fu
 	if bad != nil {
 		return reply, err // it was not the shift
 	}
-	again.ShiftRefused = true
+	again.ShiftRefused = asked
 	return again, nil
 }
 
-// withoutShift returns the fields without n_cache_reuse, and whether they ask for a shift.
-func withoutShift(raw json.RawMessage) (_ json.RawMessage, asked bool) {
+// withoutShift returns the fields without n_cache_reuse, and whether it asked for a shift: 0 asks for none. ok says that it was there.
+func withoutShift(raw json.RawMessage) (_ json.RawMessage, asked, ok bool) {
 	const key = "n_cache_reuse"
 	var all fields
 	if len(raw) == 0 || all.merge(raw) != nil || !all.seen[key] {
-		return raw, false
+		return raw, false, false
 	}
 	plain := fields{seen: map[string]bool{key: true}}
 	if plain.merge(raw) != nil {
-		return raw, false
+		return raw, false, false
 	}
-	return plain.body(), true
+	var named struct {
+		Reuse json.RawMessage `json:"n_cache_reuse"`
+	}
+	_ = json.Unmarshal(raw, &named) // it is an object: merge has read it
+	return plain.body(), string(named.Reuse) != "0", true
 }
 
 func (c *Client) chat(ctx context.Context, req boundary.ChatRequest, progress func(boundary.ChatDelta)) (boundary.ChatReply, error) {

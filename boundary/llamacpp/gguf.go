@@ -19,6 +19,8 @@ type header struct {
 	Window int
 	// Recurrent says that the model keeps a recurrent state, alone or beside attention.
 	Recurrent bool
+	// Fixed says that what the cache holds cannot be moved to another position.
+	Fixed bool
 }
 
 // readHeader reads the metadata of a GGUF file.
@@ -68,7 +70,7 @@ func parseHeader(r io.Reader) (header, error) {
 		return header{}, fmt.Errorf("%w: %d keys", errHeader, keys)
 	}
 	var h header
-	windows := map[string]int{}
+	windows, axes := map[string]int{}, map[string]bool{}
 	for range keys {
 		key, kind := p.text(maxKeyBytes), p.uint32()
 		if p.err != nil {
@@ -85,6 +87,9 @@ func parseHeader(r io.Reader) (header, error) {
 				windows[strings.TrimSuffix(key, ".attention.sliding_window")] = n
 				continue
 			}
+		case strings.HasSuffix(key, ".rope.dimension_sections") && kind == ggufArray:
+			axes[strings.TrimSuffix(key, ".rope.dimension_sections")] = p.axes() > 1
+			continue
 		}
 		p.skip(kind, 0)
 		if p.err != nil {
@@ -99,6 +104,7 @@ func parseHeader(r io.Reader) (header, error) {
 	}
 	h.Window = windows[h.Arch]
 	h.Recurrent = h.Recurrent || recurrent(h.Arch)
+	h.Fixed = axes[h.Arch] || fixed(h.Arch)
 	if ignoresWindow(h.Arch) {
 		h.Window = 0
 	}
@@ -114,6 +120,9 @@ func recurrent(arch string) bool {
 	return false
 }
 
+// fixed lists the architectures that rotate each layer otherwise, so that llama.cpp moves nothing.
+func fixed(arch string) bool { return arch == "step35" }
+
 // ignoresWindow lists the architectures whose files may name a window that llama.cpp does not use.
 func ignoresWindow(arch string) bool {
 	switch arch {
@@ -127,7 +136,7 @@ func ignoresWindow(arch string) bool {
 func (h header) geometry(rule *boundary.CheckpointRule, vision bool) (boundary.Geometry, *boundary.CheckpointRule) {
 	if h.Window == 0 && !h.Recurrent {
 		g := boundary.Geometry{Kind: boundary.AnyToken}
-		if !vision {
+		if !vision && !h.Fixed {
 			g.Shift, g.MinChunk = true, 1
 		}
 		return g, nil
@@ -189,6 +198,30 @@ func (p *ggufReader) integer(kind uint32) (n int, ok bool) {
 		n = 0
 	}
 	return n, true
+}
+
+// maxAxes bounds the axes of a position.
+const maxAxes = 16
+
+// axes reads past an array and returns how many of its whole numbers are not 0: positions with more than one axis are those of models that also see.
+func (p *ggufReader) axes() (n int) {
+	item, items := p.uint32(), p.uint64()
+	if p.err == nil && items > maxAxes {
+		p.err = fmt.Errorf("a position of %d axes", items)
+	}
+	for range items {
+		if p.err != nil {
+			break
+		}
+		v, ok := p.integer(item)
+		if !ok {
+			p.skip(item, 1)
+		}
+		if v > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // skip reads past one value.

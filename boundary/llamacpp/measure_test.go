@@ -27,6 +27,7 @@ func TestLiveProbe(t *testing.T) {
 		same bool
 	}{
 		"full attention":               {llamatest.Full, nil, true},
+		"positions of several axes":    {llamatest.Axes, nil, true},
 		"sliding window":               {llamatest.Sliding, nil, true},
 		"sliding window, a full cache": {llamatest.Sliding, []string{"--swa-full"}, false},
 	} {

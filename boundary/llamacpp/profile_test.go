@@ -226,6 +226,12 @@ func TestProfileGeometry(t *testing.T) {
 	}{
 		"full attention":         {gguf(t, "general.architecture", "llama", "tokenizer.ggml.tokens", tokens, "tokenizer.ggml.token_type", []int{1, 1}), false, llamacpp.Options{}, whole, nil},
 		"full attention, vision": {gguf(t, "general.architecture", "llama"), true, llamacpp.Options{}, boundary.Geometry{Kind: boundary.AnyToken}, nil},
+		"positions of several axes": {gguf(t, "general.architecture", "qwen3vl", "qwen3vl.rope.dimension_sections", []int{24, 20, 20, 0}), false, llamacpp.Options{},
+			boundary.Geometry{Kind: boundary.AnyToken}, nil},
+		"positions of one axis":            {gguf(t, "general.architecture", "glm4", "glm4.rope.dimension_sections", []int{64, 0, 0, 0}), false, llamacpp.Options{}, whole, nil},
+		"axes of another architecture":     {gguf(t, "general.architecture", "llama", "qwen3vl.rope.dimension_sections", []int{24, 20, 20, 0}), false, llamacpp.Options{}, whole, nil},
+		"a rotation of its own each layer": {gguf(t, "general.architecture", "step35"), false, llamacpp.Options{}, boundary.Geometry{Kind: boundary.AnyToken}, nil},
+		"too many axes":                    {gguf(t, "general.architecture", "qwen3vl", "qwen3vl.rope.dimension_sections", make([]int, 17)), false, llamacpp.Options{}, boundary.Geometry{}, nil},
 		"sliding window": {gguf(t, "tokenizer.ggml.tokens", tokens, "gemma3.attention.sliding_window", 1024, "general.architecture", "gemma3"), false, llamacpp.Options{},
 			points, rule(boundary.CheckpointRule{Window: 1024})},
 		"sliding window with given settings": {gguf(t, "general.architecture", "gemma3", "gemma3.attention.sliding_window", 1024), false,

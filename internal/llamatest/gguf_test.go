@@ -65,7 +65,7 @@ func write(t *testing.T, m llamatest.Model) []byte {
 // TestWriteModel reads a model back: magic, metadata, and tensors that lie aligned behind each other up to the end of the file.
 func TestWriteModel(t *testing.T) {
 	t.Parallel()
-	for _, arch := range []llamatest.Arch{llamatest.Full, llamatest.Sliding} {
+	for _, arch := range []llamatest.Arch{llamatest.Full, llamatest.Sliding, llamatest.Axes} {
 		t.Run(string(arch), func(t *testing.T) {
 			t.Parallel()
 			r := &reader{t: t, data: write(t, llamatest.Model{Arch: arch, Context: 5000, SlidingWindow: 77, Template: llamatest.NoSystem})}
@@ -78,7 +78,7 @@ func TestWriteModel(t *testing.T) {
 				name := r.text()
 				meta[name] = r.value(r.u32())
 			}
-			name := map[llamatest.Arch]string{llamatest.Full: "llama", llamatest.Sliding: "gemma3"}[arch]
+			name := map[llamatest.Arch]string{llamatest.Full: "llama", llamatest.Sliding: "gemma3", llamatest.Axes: "qwen3vl"}[arch]
 			want := map[string]any{
 				"general.architecture": name, name + ".context_length": uint32(5000), name + ".block_count": uint32(2),
 				"tokenizer.chat_template": llamatest.NoSystem, "tokenizer.ggml.add_bos_token": false,

@@ -17,6 +17,9 @@ const (
 	Full Arch = "full"
 	// Sliding window attention in all layers: the cache can be rewound to checkpoints.
 	Sliding Arch = "sliding"
+	// Axes is full attention whose positions have several axes, as models that also see have them: the cache can be rewound to any token, and nothing in it
+	// can be moved.
+	Axes Arch = "axes"
 )
 
 // Vocab names a vocabulary.
@@ -100,6 +103,8 @@ func WriteModel(w io.Writer, m Model) error {
 		arch = "llama"
 	case Sliding:
 		arch = "gemma3"
+	case Axes:
+		arch = "qwen3vl"
 	default:
 		return fmt.Errorf("llamatest: unknown architecture %q", m.Arch)
 	}
@@ -134,8 +139,11 @@ func WriteModel(w io.Writer, m Model) error {
 	f.setFloat32(arch+".attention.layer_norm_rms_epsilon", 1e-6)
 	f.setFloat32(arch+".rope.freq_base", 10000)
 	f.setUint32(arch+".rope.dimension_count", headDim)
-	if m.Arch == Sliding {
+	switch m.Arch {
+	case Sliding:
 		f.setUint32(arch+".attention.sliding_window", m.SlidingWindow)
+	case Axes:
+		f.setInt32s(arch+".rope.dimension_sections", []int32{headDim / 4, headDim / 8, headDim / 8, 0})
 	}
 	f.setString("tokenizer.ggml.model", "gpt2")
 	f.setString("tokenizer.ggml.pre", v.pre)
@@ -179,10 +187,14 @@ func tensors(m Model, v *vocabulary) []ggufTensor {
 			random(m, name("ffn_up"), width, hidden),
 			random(m, name("ffn_down"), hidden, width),
 		)
-		if m.Arch == Sliding {
+		if m.Arch != Full {
 			list = append(list,
 				ones(name("attn_q_norm"), headDim),
 				ones(name("attn_k_norm"), headDim),
+			)
+		}
+		if m.Arch == Sliding {
+			list = append(list,
 				ones(name("post_attention_norm"), width),
 				ones(name("post_ffw_norm"), width),
 			)

@@ -24,7 +24,7 @@ func run() error {
 	}
 	var (
 		out      = flag.String("o", "", "file to write (required)")
-		arch     = flag.String("arch", "full", "attention: full or sliding")
+		arch     = flag.String("arch", "full", "attention: full, sliding or axes")
 		vocab    = flag.String("vocab", "bytes", "vocabulary: bytes, cl100k or o200k")
 		template = flag.String("template", "chatml", "chat template: "+strings.Join(names, ", ")+", or @FILE")
 		context  = flag.Int("context", llamatest.DefaultContext, "context in tokens")
