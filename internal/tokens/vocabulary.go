@@ -12,12 +12,16 @@ const noToken int32 = -1
 
 // vocabulary holds the ordinary tokens of an encoding. A token's id is its rank: of two possible merges the one with the lower id comes first.
 type vocabulary struct {
-	text    string     // the bytes of all tokens, in the order of their ids
-	starts  []uint32   // where those of token id start; one more for the end
-	slots   []uint64   // finds an id by the bytes, see index.go
-	single  [256]int32 // the id of each byte
-	pair    []int32    // the id of each two bytes, at b0<<8 | b1, or noToken
-	longest int        // the length of the longest token in bytes
+	text   string   // the bytes of all tokens, in the order of their ids
+	starts []uint32 // where those of token id start; one more for the end
+	// These find an id by the bytes, see index.go: short and shortIDs that of a token of at most shortLen bytes, slots that of a longer one.
+	short    []uint64
+	shortIDs []int32
+	shift    uint8
+	slots    []uint64
+	single   [256]int32 // the id of each byte
+	pair     []int32    // the id of each two bytes, at b0<<8 | b1, or noToken
+	longest  int        // the length of the longest token in bytes
 }
 
 // load reads n tokens, ids 0 to n-1, through decode. It panics if the vocabulary is not the one that this package was built for: every id has bytes of its own
