@@ -135,10 +135,13 @@ func (r DreamReport) String() string {
 // writes is taken only if it is text, and shorter; otherwise extraction takes its place, except where the agent itself wrote with [Session.Interpret].
 //
 // Each item is one transaction. Before each the server must be idle, else the error is [ErrNotIdle] with the reason; Force does without. A cancelled ctx ends it
-// after the item in hand. The report is complete up to there in either case.
+// after the item in hand. The report is complete up to there in either case. The error is [ErrReadOnly] for a store that is only read.
 func (e *Engine) Dream(ctx context.Context, o DreamOptions) (DreamReport, error) {
 	if err := e.check(ctx); err != nil {
 		return DreamReport{}, err
+	}
+	if e.opts.ReadOnly {
+		return DreamReport{}, fmt.Errorf("%w: Dream", ErrReadOnly)
 	}
 	if o.MinTokens <= 0 {
 		o.MinTokens = consolidate.MinTokens

@@ -505,15 +505,20 @@ func (s *spy) Chat(ctx context.Context, req boundary.ChatRequest, progress func(
 	return reply, err
 }
 
-// TestDreamReadOnly: nothing is written to a store that was opened for reading.
+// TestDreamReadOnly: nothing is written to a store that was opened for reading, and Dream says so whether there was anything to write or not.
 func TestDreamReadOnly(t *testing.T) {
 	t.Parallel()
 	path := storePath(t)
 	o := &sakur4.Options{ProjectRoot: t.TempDir()}
 	w := &workshop{newTrial(t, path, o), o.ProjectRoot}
-	w.user(story("a.go"))
-	w.reopen(path, &sakur4.Options{ProjectRoot: o.ProjectRoot, ReadOnly: true})
-	if r, err := w.eng.Dream(t.Context(), sakur4.DreamOptions{}); !errors.Is(err, sakur4.ErrReadOnly) || r.Promoted != 0 {
-		t.Errorf("Dream of a read-only store = %+v, %v, want ErrReadOnly", r, err)
+	for _, turns := range []int{0, 1} {
+		for range turns {
+			w.user(story("a.go"))
+		}
+		w.reopen(path, &sakur4.Options{ProjectRoot: o.ProjectRoot, ReadOnly: true})
+		if r, err := w.eng.Dream(t.Context(), sakur4.DreamOptions{}); !errors.Is(err, sakur4.ErrReadOnly) || r.Promoted != 0 {
+			t.Errorf("Dream of a read-only store of %d turns = %+v, %v, want ErrReadOnly", turns, r, err)
+		}
+		w.reopen(path, o)
 	}
 }
