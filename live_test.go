@@ -41,6 +41,7 @@ type drive struct {
 	head    sakur4.Head
 	rng     *rand.Rand
 	rule    string
+	said    []sakur4.Turn
 	prev    []string // messages of the last prompt as JSON
 	reply   int      // tokens of the last reply
 	calls   int
@@ -57,6 +58,7 @@ func (d *drive) commit(t sakur4.Turn) sakur4.Committed {
 	if err != nil {
 		d.t.Fatalf("Commit(%s): %v", t.Role, err)
 	}
+	d.said = append(d.said, t)
 	return c
 }
 
