@@ -2,8 +2,12 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"sakur4/internal/llamatest"
 )
@@ -11,8 +15,8 @@ import (
 // liveArgs start a server that answers from one slot alone and tells its own sums.
 var liveArgs = []string{"-cram", "0", "--metrics"}
 
-// TestLiveReplay replays the sample on real servers. Every policy's requests reuse what the model of the cache predicts, and the server's own counters
-// agree with the sums of the replies to the token.
+// TestLiveReplay replays the sample on real servers. Every policy's requests reuse what the model of the cache predicts, the server's own counters
+// agree with the sums of the replies to the token, and the simulator comes to the same numbers without any server.
 func TestLiveReplay(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -27,10 +31,18 @@ func TestLiveReplay(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			c.opts.Model.Vocab = llamatest.O200k
+			c.opts.Model.Vocab, c.opts.Model.Template = llamatest.O200k, llamatest.Simulated
 			c.opts.Context, c.opts.Args = 8192, liveArgs
 			s := llamatest.Start(t, c.opts)
-			out, said := runReplay(t, 0, append([]string{"-in", sample, "-window", "4096", "-json", "-llama", s.URL, "-policy", strings.Join(c.policies, ",")}, c.args...)...)
+			args := append([]string{"-in", sample, "-window", "4096", "-json", "-policy", strings.Join(c.policies, ",")}, c.args...)
+			out, said := runReplay(t, 0, append(args, "-llama", s.URL)...)
+			if c.opts.Model.Arch == llamatest.Sliding {
+				args = append(args, "-sliding", strconv.Itoa(llamatest.DefaultSlidingWindow))
+			}
+			simulated, _ := runReplay(t, 0, args...)
+			if d := cmp.Diff(decode(t, out), decode(t, simulated), cmpopts.IgnoreFields(result{}, "Seconds"), cmpopts.IgnoreUnexported(result{})); d != "" {
+				t.Errorf("(-server +simulator):\n%s", d)
+			}
 			for _, r := range decode(t, out) {
 				if r.Compactions == 0 || r.InvalidChats > 0 {
 					t.Errorf("%+v: want compactions and valid chats", r)

@@ -17,9 +17,9 @@ func Templates() []NamedTemplate {
 	}
 }
 
-// TemplateNamed returns the template of that name, and whether there is one.
+// TemplateNamed returns the template of that name, and whether there is one; "simulated" is [Simulated].
 func TemplateNamed(name string) (string, bool) {
-	for _, t := range Templates() {
+	for _, t := range append(Templates(), NamedTemplate{"simulated", Simulated}) {
 		if t.Name == name {
 			return t.Text, true
 		}
@@ -87,6 +87,20 @@ const ChatML = head + `
 {%- if loop.first or loop.previtem.role != 'tool' -%}{{- '<|im_start|>user' -}}{%- endif -%}
 {{- '\n<tool_response>\n' + message.content + '\n</tool_response>' -}}
 {%- if loop.last or loop.nextitem.role != 'tool' -%}{{- '<|im_end|>\n' -}}{%- endif -%}
+{%- else -%}
+{{- '<|im_start|>' + message.role + '\n' -}}
+{%- if message.reasoning_content -%}{{- '<think>\n' + message.reasoning_content + '\n</think>\n\n' -}}{%- endif -%}
+{{- (message.content or '') + calls(message) + '<|im_end|>\n' -}}
+{%- endif -%}
+{%- endfor -%}
+` + tail
+
+// Simulated is [ChatML] with a user message for each tool result: a prompt reads as the simulator of the package internal/embedded writes it, so that
+// both can be compared to the token.
+const Simulated = head + `
+{%- for message in messages[ns.start:] -%}
+{%- if message.role == 'tool' -%}
+{{- '<|im_start|>user\n<tool_response>\n' + message.content + '\n</tool_response><|im_end|>\n' -}}
 {%- else -%}
 {{- '<|im_start|>' + message.role + '\n' -}}
 {%- if message.reasoning_content -%}{{- '<think>\n' + message.reasoning_content + '\n</think>\n\n' -}}{%- endif -%}

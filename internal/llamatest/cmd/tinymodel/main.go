@@ -26,7 +26,7 @@ func run() error {
 		out      = flag.String("o", "", "file to write (required)")
 		arch     = flag.String("arch", "full", "attention: full, sliding or axes")
 		vocab    = flag.String("vocab", "bytes", "vocabulary: bytes, cl100k or o200k")
-		template = flag.String("template", "chatml", "chat template: "+strings.Join(names, ", ")+", or @FILE")
+		template = flag.String("template", "chatml", "chat template: "+strings.Join(names, ", ")+", simulated, or @FILE")
 		context  = flag.Int("context", llamatest.DefaultContext, "context in tokens")
 		window   = flag.Int("window", llamatest.DefaultSlidingWindow, "sliding window in tokens")
 		layers   = flag.Int("layers", 2, "number of layers")
