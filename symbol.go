@@ -76,7 +76,7 @@ func (e *SymbolError) Error() string {
 func (e *SymbolError) Is(target error) bool { return target == ErrNotFound }
 
 // Symbol returns a symbol by its name: the qualified name, one with the package or the file in front ("store.Open", "store/open.go:Open"), or the end of one. A kind
-// may stand before it ("struct T"), and parameter types may be left out or be "()".
+// or the word that declares it, may stand before it ("struct T", "func Open"), and parameter types may be left out or be "()".
 // In front of a Go name may stand the import path of its package, the end of it, or the name in the package clause: "examples/agent.main" is "main.main" as well. The symbol is what its file holds at this moment: a file that has changed since
 // it was indexed is read anew, and the index is brought up to date for it unless the store is read-only. A name that the index does not have is looked for in the indexed files that
 // have changed; files that are new are found by [Engine.Index].

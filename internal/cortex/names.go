@@ -92,7 +92,7 @@ func (n Named) defines() bool {
 // Keys returns the keys of the symbols that a question may name.
 func Keys(question string) []string {
 	keys := []string{Key(question)}
-	if kind, name := cutKind(question); kind != "" && Key(name) != keys[0] {
+	if kinds, name := cutKind(question); kinds != nil && Key(name) != keys[0] {
 		keys = append(keys, Key(name))
 	}
 	return keys
@@ -142,15 +142,15 @@ func endings(name string, add func(string)) {
 	}
 }
 
-// Find returns the indexes in the list of what a question names: the exact qualified name, one with the package or the file in front, or the end of one. A kind and a
-// space may stand before the name: "struct T"; "()" may follow it, as where it is called, and the receiver of a Go method may be written as in a stack trace:
+// Find returns the indexes in the list of what a question names: the exact qualified name, one with the package or the file in front, or the end of one. A kind, or
+// the word that declares it, may stand before the name: "struct T", "func Open"; "()" may follow it, as where it is called, and the receiver of a Go method may be written as in a stack trace:
 // "store.(*Tx).Put". The first of these ways that finds anything decides; more than one index means that the question is ambiguous.
 func (ns *Names) Find(question string) []int {
-	if found := ns.find("", question); found != nil {
+	if found := ns.find(nil, question); found != nil {
 		return slices.Clone(found)
 	}
-	if kind, name := cutKind(question); kind != "" {
-		if found := ns.find(kind, name); found != nil {
+	if kinds, name := cutKind(question); kinds != nil {
+		if found := ns.find(kinds, name); found != nil {
 			return found
 		}
 	}
@@ -165,8 +165,9 @@ func (ns *Names) Find(question string) []int {
 	return nil
 }
 
-func (ns *Names) find(kind codesym.Kind, name string) []int {
-	if kind == "" {
+// find is Find for symbols of some kinds, nil for any.
+func (ns *Names) find(kinds []codesym.Kind, name string) []int {
+	if kinds == nil {
 		if found, ok := ns.found[name]; ok {
 			return found
 		}
@@ -177,7 +178,7 @@ func (ns *Names) find(kind codesym.Kind, name string) []int {
 			ns.ways[w] = ns.spell(w)
 		}
 		for _, i := range ns.ways[w][name] {
-			if kind == "" || ns.list[i].Kind == kind {
+			if kinds == nil || slices.Contains(kinds, ns.list[i].Kind) {
 				found = append(found, i)
 			}
 		}
@@ -186,7 +187,7 @@ func (ns *Names) find(kind codesym.Kind, name string) []int {
 			break
 		}
 	}
-	if kind == "" {
+	if kinds == nil {
 		ns.found[name] = found
 	}
 	return found
@@ -205,18 +206,27 @@ func (ns *Names) spell(way int) map[string][]int {
 	return out
 }
 
-// cutKind takes the kind off the front of a question.
-func cutKind(question string) (codesym.Kind, string) {
+// cutKind takes a kind, or the word that declares such things in a source, off the front of a question; nil is no kind.
+func cutKind(question string) ([]codesym.Kind, string) {
 	word, rest, ok := strings.Cut(question, " ")
 	if !ok {
-		return "", question
+		return nil, question
 	}
+	rest = strings.TrimSpace(rest)
 	switch kind := codesym.Kind(word); kind {
-	case codesym.Function, codesym.Method, codesym.Class, codesym.Struct, codesym.Enum, codesym.Trait, codesym.Interface, codesym.Type, codesym.Constant, codesym.Module,
+	case codesym.Function, codesym.Method, codesym.Class, codesym.Struct, codesym.Enum, codesym.Trait, codesym.Interface, codesym.Constant, codesym.Module,
 		codesym.ImportOf, codesym.Export:
-		return kind, strings.TrimSpace(rest)
+		return []codesym.Kind{kind}, rest
+	case codesym.Type: // of Go it declares all of them
+		return []codesym.Kind{codesym.Type, codesym.Struct, codesym.Interface, codesym.Class, codesym.Enum, codesym.Trait}, rest
 	}
-	return "", question
+	switch word {
+	case "func", "fn", "def", "fun":
+		return []codesym.Kind{codesym.Function, codesym.Method}, rest
+	case "const":
+		return []codesym.Kind{codesym.Constant}, rest
+	}
+	return nil, question
 }
 
 // prefer leaves out imports and exports where something is declared, and what a header declares where one other file defines it.
@@ -242,7 +252,7 @@ func (ns *Names) Unique(i int) string {
 	n := &ns.list[i]
 	forms := [...]string{n.Name, n.Long(), n.Full(), string(n.Kind) + " " + n.Full()}
 	for _, form := range forms[:3] {
-		if found := ns.find("", form); len(found) == 1 && found[0] == i {
+		if found := ns.find(nil, form); len(found) == 1 && found[0] == i {
 			return form
 		}
 	}
