@@ -165,7 +165,7 @@ func (ns *Names) Find(question string) []int {
 	return nil
 }
 
-// find is Find for symbols of some kinds, nil for any.
+// find is Find for symbols of some kinds, of the first of them where there are any; nil is every kind.
 func (ns *Names) find(kinds []codesym.Kind, name string) []int {
 	if kinds == nil {
 		if found, ok := ns.found[name]; ok {
@@ -184,6 +184,9 @@ func (ns *Names) find(kinds []codesym.Kind, name string) []int {
 		}
 		if len(found) > 0 {
 			found = prefer(found, ns.list)
+			if first := slices.DeleteFunc(slices.Clone(found), func(i int) bool { return kinds == nil || ns.list[i].Kind != kinds[0] }); len(first) > 0 {
+				found = first
+			}
 			break
 		}
 	}

@@ -106,6 +106,7 @@ func TestFind(t *testing.T) {
 		{"func (*T).Open()", []string{"method m.go:T.Open"}},
 		{"fn main.run", []string{"function agent/main.go:run"}},
 		{"const X", nil},
+		{"def Open", []string{"function store/open.go:Open", "function m.go:Open"}},
 		{"", nil},
 		{".", nil},
 		{"Nowhere", nil},
