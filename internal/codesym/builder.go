@@ -331,7 +331,14 @@ func (b *builder) hash(symbols []Symbol) {
 
 // member reports whether the name at an offset follows a dot, an arrow, or a double colon behind something.
 func (b *builder) member(offset int) bool {
-	before := strings.TrimRight(b.src[max(0, offset-200):offset], " \t\r\n")
+	end := offset
+	for end > 0 && end > offset-200 && (classes[b.src[end-1]]&classSpace != 0 || b.src[end-1] == '\n') {
+		end--
+	}
+	if end == 0 || b.src[end-1] != '.' && b.src[end-1] != ':' && b.src[end-1] != '>' {
+		return false
+	}
+	before := b.src[max(0, offset-200):end]
 	switch {
 	case strings.HasSuffix(before, "::"):
 		before = before[:len(before)-2]

@@ -129,14 +129,19 @@ func Binary(src string) bool {
 	}
 	odd := 0
 	for i := 0; i < len(head); {
-		c, n := head[i], 1
+		c := head[i]
+		if c >= ' ' && c < utf8.RuneSelf {
+			i++
+			continue
+		}
+		n := 1
 		switch {
 		case c >= utf8.RuneSelf:
 			var r rune
 			if r, n = utf8.DecodeRuneInString(head[i:]); r == utf8.RuneError && n == 1 {
 				odd++
 			}
-		case c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != '\f' && c != '\v' && c != 0x1b:
+		case c != '\n' && c != '\r' && c != '\t' && c != '\f' && c != '\v' && c != 0x1b:
 			odd++
 		}
 		i += n

@@ -59,8 +59,11 @@ func (r *rustFile) word(i int, w string) bool {
 
 // item reads what begins at i.
 func (r *rustFile) item(i int) int {
-	if t := &r.toks[i]; t.kind != tokenIdent && t.c != '#' {
+	switch t := &r.toks[i]; {
+	case t.kind != tokenIdent && t.c != '#':
 		return i + 1 // nothing begins so
+	case t.kind == tokenIdent && !rustItem.has(r.text(i)):
+		return r.macro(i)
 	}
 	first, test := i, false
 	for r.is(i, '#') && r.is(i+1, '[') {
@@ -143,8 +146,15 @@ func (r *rustFile) item(i int) int {
 	if i > head || head > first {
 		return max(head, first+1) // words before something else
 	}
-	// A macro's arguments in braces are often items; in other brackets they are expressions.
-	if r.name(i) && r.is(i+1, '!') && (r.is(i+2, '(') || r.is(i+2, '[')) {
+	return r.macro(i)
+}
+
+// rustItem are the words that an item begins with.
+var rustItem = set("pub unsafe async default extern const safe auto fn struct union enum trait type static mod use crate macro_rules impl")
+
+// macro goes into the call of a macro at i. Its arguments in braces are often items; in other brackets they are expressions.
+func (r *rustFile) macro(i int) int {
+	if r.is(i+1, '!') && (r.is(i+2, '(') || r.is(i+2, '[')) && r.name(i) {
 		r.scopes = append(r.scopes, rustScope{end: r.endOf(i + 2), body: true})
 		return i + 3
 	}

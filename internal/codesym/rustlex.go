@@ -26,7 +26,7 @@ func (b *builder) lexRust() {
 // lexRustAs reports whether all strings are closed, and whether one holds a declaration.
 func (b *builder) lexRustAs(odd bool) (good, stray bool) {
 	src := b.src
-	b.toks, b.comments = make([]tok, 0, len(src)/5), nil
+	b.toks, b.comments = make([]tok, 0, len(src)/6), nil
 	first := true
 	good = true
 	push := func(start, end int, kind tokenKind, c byte) {

@@ -17,6 +17,7 @@ const (
 func (b *builder) collapse(start, end int) string {
 	i := sort.Search(len(b.toks), func(i int) bool { return int(b.toks[i].start) >= start })
 	var out strings.Builder
+	out.Grow(min(end-start, maxSignature) + len("…"))
 	prev := -1
 	for ; i < len(b.toks) && int(b.toks[i].end) <= end; i++ {
 		t := &b.toks[i]
@@ -98,9 +99,11 @@ func (b *builder) inner(i int) bool {
 
 // trails reports whether something other than space precedes the comment in its line.
 func (b *builder) trails(i int) bool {
-	start := int(b.comments[i].start)
-	line := int(b.lines[b.line(start)-1])
-	return strings.TrimSpace(b.src[line:start]) != ""
+	at := int(b.comments[i].start) - 1
+	for at >= 0 && classes[b.src[at]]&classSpace != 0 {
+		at--
+	}
+	return at >= 0 && b.src[at] != '\n'
 }
 
 func isLineComment(src string, s span) bool {
