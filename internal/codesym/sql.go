@@ -278,7 +278,7 @@ func (s *sqlFile) statement(i int) int {
 	for n++; s.word(n, "body", "concurrently"); {
 		n++
 	}
-	if s.word(n, "if") {
+	if s.word(n, "if") && s.word(n+1, "not", "exists") {
 		for n < len(s.toks) && s.word(n, "if", "not", "exists") {
 			n++
 		}

@@ -68,6 +68,14 @@ type last 34-34 | CREATE TEMP TABLE last (x int)
 `,
 		imports: []string{"pgcrypto||"},
 	},
+	{
+		name: "triggers", src: "CREATE TEMP TRIGGER IF NOT EXISTS main.a AFTER INSERT ON t BEGIN SELECT 1; END;\ncreate trigger if not exists\n  b after delete on t\nbegin\n  delete from u;\nend;\nCREATE TRIGGER if AFTER INSERT ON t BEGIN SELECT 1; END;\n",
+		want: `
+function main.a 1-1 | CREATE TEMP TRIGGER IF NOT EXISTS main.a AFTER INSERT ON t
+function b 2-6 | create trigger if not exists b after delete on t
+function if 7-7 | CREATE TRIGGER if AFTER INSERT ON t
+`,
+	},
 	{name: "empty", want: "\n"},
 }
 

@@ -2,17 +2,21 @@ package codesym
 
 import "strings"
 
-// parseTOML reads the tables and keys of TOML. A table is a module that ends where the next one begins.
+// parseTOML reads the tables and keys of TOML. A table is a module that ends where the next one begins. One that only its subtables name has the place of the first of them.
 func parseTOML(b *builder) {
 	b.lexTOML()
 	b.matchBrackets(func(i int) bool { return b.toks[i].first && b.toks[i].kind == tokenString && b.is(i+1, '=') })
 	l := &keyList{builder: b}
-	table, last, depth := -1, 0, 0
+	named := b.tomlTables()
+	var tables []int // that the header names, those of no header of their own first
+	last, depth := 0, 0
 	leave := func(i int) {
-		if table >= 0 && i > 0 {
-			l.decls[table].end = int(b.toks[last].end)
+		for _, table := range tables {
+			if i > 0 {
+				l.decls[table].end = int(b.toks[last].end)
+			}
 		}
-		table = -1
+		tables = tables[:0]
 	}
 	for i := 0; i < len(b.toks); {
 		switch t := &b.toks[i]; {
@@ -20,17 +24,21 @@ func parseTOML(b *builder) {
 			i++
 		case t.c == '[' && t.first:
 			leave(i)
-			end := min(b.after(i), len(b.toks)) - 1
-			from, to := i+1, end
-			if b.is(from, '[') {
-				from, to = from+1, min(b.after(from), len(b.toks))-1
-			}
-			path, nameAt := b.tomlPath(from, to)
-			depth = 0
-			if n := len(path); n > 0 {
-				d := decl{kind: Module, name: path[n-1], scope: strings.Join(path[:n-1], "."), nameAt: nameAt, start: int(t.start), end: int(b.toks[end].end)}
+			from, to, end := b.tomlHeader(i)
+			path, at := b.tomlPath(from, to)
+			depth = len(path)
+			for n := 1; n <= depth; n++ {
+				scope := strings.Join(path[:n-1], ".")
+				if key := scope + "." + path[n-1]; n < depth && (n > maxKeyDepth || named[key]) {
+					continue
+				} else if n < depth {
+					named[key] = true
+				}
+				d := decl{kind: Module, name: path[n-1], scope: scope, nameAt: at[n-1], start: int(t.start), end: int(b.toks[end].end)}
 				d.sigStart, d.sigEnd = d.start, d.end
-				table, depth = l.put(d, n), n
+				if table := l.put(d, n); table >= 0 {
+					tables = append(tables, table)
+				}
 			}
 			last = end
 			i = end + 1
@@ -47,14 +55,39 @@ func parseTOML(b *builder) {
 	l.prune()
 }
 
-// tomlPath returns the parts of a dotted key between two tokens, and the offset of the last one.
-func (b *builder) tomlPath(from, to int) (path []string, nameAt int) {
-	for k := from; k < to && len(path) < 50; k++ {
-		if b.toks[k].kind == tokenString {
-			path, nameAt = append(path, keyName(b.text(k))), b.insideQuotes(k)
+// tomlHeader returns the tokens between the brackets of the header of a table at i, one or two, and its last token.
+func (b *builder) tomlHeader(i int) (from, to, end int) {
+	end = min(b.after(i), len(b.toks)) - 1
+	from, to = i+1, end
+	if b.is(from, '[') {
+		from, to = from+1, min(b.after(from), len(b.toks))-1
+	}
+	return from, to, end
+}
+
+// tomlTables returns the names of the tables that have a header of their own: the part before the last one, a dot, and that.
+func (b *builder) tomlTables() map[string]bool {
+	named := map[string]bool{}
+	for i := range b.toks {
+		if b.toks[i].first && b.is(i, '[') {
+			from, to, _ := b.tomlHeader(i)
+			if path, _ := b.tomlPath(from, to); len(path) > 0 && len(path) <= maxKeyDepth {
+				n := len(path) - 1
+				named[strings.Join(path[:n], ".")+"."+path[n]] = true
+			}
 		}
 	}
-	return path, nameAt
+	return named
+}
+
+// tomlPath returns the parts of a dotted key between two tokens, and their offsets.
+func (b *builder) tomlPath(from, to int) (path []string, at []int) {
+	for k := from; k < to && len(path) < 50; k++ {
+		if b.toks[k].kind == tokenString {
+			path, at = append(path, keyName(b.text(k))), append(at, b.insideQuotes(k))
+		}
+	}
+	return path, at
 }
 
 // tomlLine returns the token after the line that begins at the token i, brackets over several lines included.
@@ -81,12 +114,12 @@ func (b *builder) tomlKey(l *keyList, i, end, depth int) {
 		b.errorAt(int(b.toks[i].start), "'=' expected")
 		return
 	}
-	path, nameAt := b.tomlPath(i, equals)
+	path, at := b.tomlPath(i, equals)
 	n := len(path)
 	if n == 0 {
 		return
 	}
-	d := decl{kind: Constant, name: path[n-1], nameAt: nameAt, start: int(b.toks[i].start), end: int(b.toks[end-1].end)}
+	d := decl{kind: Constant, name: path[n-1], nameAt: at[n-1], start: int(b.toks[i].start), end: int(b.toks[end-1].end)}
 	if n > 1 {
 		d.prefixName = strings.Join(path[:n-1], ".") + "."
 	}
