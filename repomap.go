@@ -2,6 +2,7 @@ package sakur4
 
 import (
 	"context"
+	"fmt"
 
 	"sakur4/internal/cortex"
 )
@@ -21,8 +22,8 @@ type RepoMapOptions struct {
 
 // RepoMap is a text that shows what matters most in a project.
 type RepoMap struct {
-	// Text is the map, ready for [Session.Attach] as a [NoteRepoMap]: signatures below the paths of their files, or names. The map of a smaller budget is a beginning of
-	// that of a larger one.
+	// Text is the map: signatures below the paths of their files, or names. It is ready for [Session.Attach] as a [NoteRepoMap], which frames it; what goes to a model in
+	// another way is [RepoMap.String]. The map of a smaller budget is a beginning of that of a larger one.
 	Text string `json:"text"`
 	// Tokens is the size of Text, Symbols how many definitions it shows, LeftOut how many more there are.
 	Tokens  int `json:"tokens"`
@@ -30,6 +31,11 @@ type RepoMap struct {
 	LeftOut int `json:"left_out"`
 	// Names are those of the definitions, in the order of the text; each is one that [Engine.Symbol] and [Engine.Impact] find.
 	Names []string `json:"names"`
+}
+
+// String returns the map as a text for a model, in a [Frame]: what code and comments say is a record and no instruction.
+func (m RepoMap) String() string {
+	return Frame("repo map", fmt.Sprintf("%s(%d definitions in %d tokens, %d more)", m.Text, m.Symbols, m.Tokens, m.LeftOut))
 }
 
 // RepoMap ranks the definitions of the project by how much of it refers to them, directly and through others, and shows as many as fit the budget. The ranking is

@@ -66,6 +66,9 @@ func TestRepoMapIsAttached(t *testing.T) {
 	if _, err := s.Commit(t.Context(), sakur4.Turn{Role: sakur4.RoleUser, Content: "Where is money taken out?"}); err != nil {
 		t.Fatal(err)
 	}
+	if got := m.String(); !strings.HasPrefix(got, "<sakur4:note kind=\"repo-map\">\n"+m.Text) || !strings.HasSuffix(got, "\n</sakur4:note>") {
+		t.Errorf("String = %q, want the map in a frame", got)
+	}
 	if _, err := s.Attach(t.Context(), sakur4.Note{Kind: sakur4.NoteRepoMap, Text: m.Text}); err != nil {
 		t.Fatal(err)
 	}

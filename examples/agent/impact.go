@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"sakur4"
 )
@@ -57,11 +56,7 @@ func (a *agent) codeMap(ctx context.Context, args json.RawMessage) (string, erro
 	if err != nil {
 		return "", err
 	}
-	return sakur4.Frame("repo map", mapText(m)), nil
-}
-
-func mapText(m sakur4.RepoMap) string {
-	return fmt.Sprintf("%s(%d definitions in %d tokens, %d more)", m.Text, m.Symbols, m.Tokens, m.LeftOut)
+	return m.String(), nil
 }
 
 // indexedFirst asks again, once the code is indexed, where it was not: the model may ask before anybody thought of that.
@@ -90,5 +85,5 @@ func (a *agent) showMap(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.say(m, "%s", mapText(m))
+	return a.say(m, "%s", m)
 }

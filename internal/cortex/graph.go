@@ -21,8 +21,9 @@ type Graph struct {
 	keys                       []int32            // of the symbols: declarations with equal ones are one
 	byKey                      [][]int32          // symbols by their keys, but for imports
 	scopes                     []string           // of the symbols
-	clauses                    []string           // names in the package clauses of Go files
-	dirs                       []string           // folders of the files
+	packages                   map[string][]ecmaPackage
+	clauses                    []string // names in the package clauses of Go files
+	dirs                       []string // folders of the files
 
 	turn   chan struct{} // holds one value while links and totals are found or read
 	links  []link        // with totals; nil before they are asked for
@@ -31,7 +32,7 @@ type Graph struct {
 
 // NewGraph makes a Graph of a source, which must not change afterwards.
 func NewGraph(src *Source) *Graph {
-	g := &Graph{src: src, byShort: map[string][]int32{}, byCallee: map[string][]int32{}, byAlias: map[string][]int32{}, byFile: map[string]int{},
+	g := &Graph{src: src, packages: ecmaPackages(src), byShort: map[string][]int32{}, byCallee: map[string][]int32{}, byAlias: map[string][]int32{}, byFile: map[string]int{},
 		byPackage: map[string][]int32{}, methods: map[string][]int32{}, method: map[string]int32{}, byBase: map[string][]int32{}, turn: make(chan struct{}, 1)}
 	for i, f := range src.Files {
 		g.byFile[f.Path] = i

@@ -129,8 +129,7 @@ func (r *Resolver) modulesOf(file int) []string {
 		to := strings.TrimSuffix(strings.TrimSuffix(f.Path, path.Ext(f.Path)), "/__init__")
 		return []string{"/" + to, path.Base(to), lastTwo(to)}
 	case codesym.JavaScript, codesym.TypeScript, codesym.TSX:
-		bare := strings.TrimSuffix(strings.TrimSuffix(f.Path, path.Ext(f.Path)), ".d")
-		return []string{f.Path, bare}
+		return []string{f.Path, ecmaBare(f.Path)}
 	case codesym.Java:
 		return []string{f.Package, f.Package + "." + stem(f.Path)}
 	case codesym.Rust:
@@ -182,10 +181,9 @@ func (r *Resolver) ownHints(file int, m *Import) []hint {
 			add("/" + path.Join(dir, rest))
 		}
 	case codesym.JavaScript, codesym.TypeScript, codesym.TSX:
-		p := path.Join(path.Dir(from), m.Path)
-		add(p)
-		add(strings.TrimSuffix(p, path.Ext(p)))
-		add(path.Join(p, "index"))
+		for _, p := range r.g.ecmaTargets(from, m.Path) {
+			add(p)
+		}
 	case codesym.Java:
 		p := m.Path
 		if named {

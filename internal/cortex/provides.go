@@ -39,7 +39,7 @@ func (r *Resolver) names(file int, p string, to int) bool {
 	case codesym.Python:
 		return pythonNames(from.Path, p, target.Path)
 	case codesym.JavaScript, codesym.TypeScript, codesym.TSX:
-		return ecmaNames(from.Path, p, target.Path)
+		return r.ecmaNames(from.Path, p, target.Path)
 	case codesym.Java:
 		return p == target.Package || javaClass(p, target)
 	case codesym.Rust:
@@ -72,14 +72,15 @@ func pythonNames(from, p, to string) bool {
 	return to == path.Join(dir, rest)
 }
 
-func ecmaNames(from, p, to string) bool {
-	if !strings.HasPrefix(p, ".") {
-		return false // a package of somebody else
+// ecmaNames reports whether the path of an import leads to a file: one of those that it may mean.
+func (r *Resolver) ecmaNames(from, p, to string) bool {
+	bare := ecmaBare(to)
+	for _, t := range r.g.ecmaTargets(from, p) {
+		if to == t || bare == t {
+			return true
+		}
 	}
-	p = path.Join(path.Dir(from), p)
-	bare := strings.TrimSuffix(to, path.Ext(to))
-	bare = strings.TrimSuffix(bare, ".d")
-	return to == p || bare == p || bare == strings.TrimSuffix(p, path.Ext(p)) || bare == path.Join(p, "index")
+	return false
 }
 
 func javaClass(p string, target *File) bool {

@@ -186,6 +186,42 @@ pkg/a.py:13 only → pkg/c.py:Z.only, unique in the project 0.50
 pkg/a.py:17 inner → pkg/a.py:top.inner, same scope 0.95
 pkg/a.py:18 T → pkg/b.py:Thing, imported name 0.90
 `},
+		{"typescript: packages of the project by name", `
+-- package.json --
+{"name": "@shop/root", "workspaces": ["packages/*"]}
+-- packages/core/package.json --
+{"name": "@shop/core", "main": "./dist/main.js", "types": "dist/main.d.ts", "exports": {"name": "other"}}
+-- packages/core/src/main.ts --
+export { price } from './price'
+export function open() {}
+-- packages/core/src/price.ts --
+export function price() {}
+-- packages/core/src/util/index.ts --
+export function round() { price() }
+-- packages/core/test/a.test.ts --
+import { open } from '@shop/core'
+open()
+-- packages/web/package.json --
+{"name": "web"}
+-- packages/web/index.ts --
+import { open, price } from '@shop/core'
+import { round } from '@shop/core/util'
+import { price as cost } from "@shop/core/price.js"
+import { own } from 'web/own'
+import { useState } from 'react'
+import { lost } from '@shop/other'
+open(); price(); round(); cost(); own(); useState(); lost()
+-- packages/web/own.ts --
+export const own = () => 1
+export const lost = () => 1, useState = () => 1
+`, "", `
+packages/core/test/a.test.ts:2 open → packages/core/src/main.ts:open, imported name 0.90
+packages/web/index.ts:7 open → packages/core/src/main.ts:open, imported name 0.90
+packages/web/index.ts:7 price → packages/core/src/price.ts:price, imported name 0.90
+packages/web/index.ts:7 round → packages/core/src/util/index.ts:round, imported name 0.90
+packages/web/index.ts:7 cost → packages/core/src/price.ts:price, imported name 0.90
+packages/web/index.ts:7 own → packages/web/own.ts:own, imported name 0.90
+`},
 		{"typescript", `
 -- src/a.ts --
 import { f as g, Base } from './b';
