@@ -45,7 +45,7 @@ func TestImpactAndMap(t *testing.T) {
 		{[]string{"impact", "T.Dp"}, 1, `^$`, `no symbol "T.Dp"; the nearest are`},
 		{[]string{"impact"}, 2, `^$`, `impact needs the name`},
 		{[]string{"map"}, 0, `(?s)a/a\.go:\n  .*func Use\(\)\n.*\(4 definitions in \d+ tokens, 0 more\)`, `^$`},
-		{[]string{"map", "-budget", "6", "-names"}, 0, `(?s)^T.*\(\d definitions in \d+ tokens, [123] more\)`, `^$`},
+		{[]string{"map", "-budget", "6", "-names"}, 0, `(?s)^<sakur4:note kind="repo-map">\nT.*\(\d definitions in \d+ tokens, [123] more\)`, `^$`},
 		{[]string{"map", "-budget", "1"}, 1, `^$`, `repo map`},
 		{[]string{"map", "-focus", "b", "-json"}, 0, `^\{"text":"`, `^$`},
 		{[]string{"map", "-budget", "-1"}, 2, `^$`, `must not be negative`},
