@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -139,7 +138,8 @@ type Options struct {
 	Logger *slog.Logger
 	// Now is the clock; nil is [time.Now].
 	Now func() time.Time
-	// NewID gives the random part of ids; nil is a random source. Values must not repeat within a store.
+	// NewID gives the part of an id behind its prefix; nil is a source that starts at random and goes up, so that what is recorded together lies together. Values must
+	// not repeat within a store.
 	NewID func() uint64
 }
 
@@ -199,7 +199,7 @@ func Open(ctx context.Context, path string, opts *Options) (*Engine, error) {
 		e.now = time.Now
 	}
 	if e.newID == nil {
-		e.newID = rand.Uint64
+		e.newID = newIDs()
 	}
 	if e.maxFacts == 0 {
 		e.maxFacts = DefaultMaxFacts

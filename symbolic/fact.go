@@ -73,11 +73,20 @@ const groupDigits = 6
 // The first six digits are those of the file, or where there is none of the call: the facts of one result lie side by side in whatever is sorted by
 // id, so that recording them touches a few pages of the store instead of one for each.
 func FactID(project, qualifiedName, kind, filePath string) string {
+	return "sym_" + groupID(project, qualifiedName, filePath) + factID(project, qualifiedName, kind, filePath)
+}
+
+// groupID returns the digits that the facts of one result or file have in common, factID the others.
+func groupID(project, qualifiedName, filePath string) string {
 	group := filePath
 	if group == "" {
 		group = callOf(qualifiedName)
 	}
-	return "sym_" + digest.Fields(project, group).String()[:groupDigits] + digest.Fields(project, qualifiedName, kind, filePath).String()[:32-groupDigits]
+	return digest.Fields(project, group).String()[:groupDigits]
+}
+
+func factID(project, qualifiedName, kind, filePath string) string {
+	return digest.Fields(project, qualifiedName, kind, filePath).String()[:32-groupDigits]
 }
 
 // The errors of [Extract], [Read] and [Rederive].

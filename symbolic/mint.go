@@ -103,6 +103,7 @@ type minter struct {
 	source, prefix string
 	plain          bool // a file's symbols have the names that its language gives them
 	names          uniquer
+	call, group    string // what the last fact's name begins with, and the digits of its group
 }
 
 func newMinter(src FactSource, ev Evidence) *minter {
@@ -119,7 +120,7 @@ func (m *minter) fact(it item) (Fact, bool) {
 	}
 	name := m.names.unique(it.kind, strings.ToValidUTF8(m.prefix+it.place, "\ufffd"))
 	return Fact{row: Row{
-		FactID:        FactID(m.ev.Project(), name, it.kind, m.ev.FilePath()),
+		FactID:        m.id(name, it.kind),
 		Project:       m.ev.Project(),
 		QualifiedName: name,
 		Kind:          it.kind,
@@ -131,4 +132,13 @@ func (m *minter) fact(it item) (Fact, bool) {
 		Offset:        it.offset,
 		Line:          it.line,
 	}}, true
+}
+
+// id returns what [FactID] does. The facts of a result are of one group, which is looked for once.
+func (m *minter) id(name, kind string) string {
+	project, path := m.ev.Project(), m.ev.FilePath()
+	if call := callOf(name); m.group == "" || path == "" && call != m.call {
+		m.call, m.group = call, groupID(project, name, path)
+	}
+	return "sym_" + m.group + factID(project, name, kind, path)
 }

@@ -3,6 +3,7 @@ package digest
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 
@@ -63,14 +64,11 @@ func (s *Stream) Sum() uint64 { return s.h.Sum64() }
 
 // Fields returns the digest of several strings, each framed by its length so that no two lists of fields agree by accident.
 func Fields(fields ...string) Digest {
-	h := sha256.New()
-	var n [8]byte
+	var room [256]byte
+	b := room[:0]
 	for _, f := range fields {
-		for i, v := 0, uint64(len(f)); i < 8; i++ {
-			n[i] = byte(v >> (8 * i))
-		}
-		h.Write(n[:])
-		h.Write([]byte(f))
+		b = binary.LittleEndian.AppendUint64(b, uint64(len(f)))
+		b = append(b, f...)
 	}
-	return Digest(h.Sum(nil))
+	return sha256.Sum256(b)
 }

@@ -194,7 +194,7 @@ func (tx *Tx) anchorHash(project, kind, id string) (hash string, err error) {
 	sql := ""
 	switch kind {
 	case episode.FactAnchor:
-		sql = `SELECT ast_hash FROM symbolic_fact WHERE fact_id = ? AND project_id = ?`
+		sql = `SELECT f.ast_hash FROM symbolic_fact f WHERE f.fact_id = ? AND ` + factProject
 	case episode.EpisodeAnchor:
 		sql = `SELECT lower(hex(e.content_digest)) FROM episodic_stream e WHERE e.episode_id = ? AND ` + ofProject
 	default:
@@ -204,7 +204,7 @@ func (tx *Tx) anchorHash(project, kind, id string) (hash string, err error) {
 		return "", ErrClosed
 	}
 	err = tx.conn.each(sql, []any{id, project}, func(s *sqlite3.Stmt) error {
-		hash = s.ColumnText(0)
+		hash = scanHash(s, 0)
 		return nil
 	})
 	if err == nil && hash == "" {

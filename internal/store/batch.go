@@ -118,6 +118,7 @@ func (s *Store) run(batch []*job) {
 	if err == nil {
 		err = s.transact(ctx, s.wconn, func() { s.wconn = nil }, func(c *conn) error {
 			kept, appended := 0, false
+			s.known.check(c)
 			for _, j := range batch {
 				tx, err := s.one(ctx, c, j, !alone)
 				switch {
@@ -126,7 +127,8 @@ func (s *Store) run(batch []*job) {
 				case j.panicked == nil:
 					kept++
 					added += tx.added
-					appended = appended || tx.appended
+					appended = appended || len(tx.appended) > 0
+					s.known.learn(tx)
 				}
 				if (alone && kept == 0) || c.GetAutocommit() {
 					return errOver
@@ -141,6 +143,11 @@ func (s *Store) run(batch []*job) {
 			_, err := c.exec(`UPDATE meta SET value = value + 1 WHERE name = 'version'`)
 			return fail(ctx, err, "write")
 		})
+	}
+	if err != nil {
+		s.known.forget()
+	} else {
+		s.known.keep(s.wconn)
 	}
 	for _, j := range batch {
 		if err != nil && j.err == nil && j.panicked == nil {
@@ -214,6 +221,7 @@ func (s *Store) ready(ctx context.Context) error {
 		return fail(ctx, err, "write: reopen the writer")
 	}
 	s.wconn = c
+	s.known.forget()
 	s.watchLog(c)
 	return nil
 }

@@ -100,8 +100,7 @@ WHERE project_id = ? AND path = ?`, []any{project, path}, func(s *sqlite3.Stmt) 
 }
 
 // symbolColumns are those of symbolic_fact f and code_symbol s.
-const symbolColumns = `f.fact_id, f.project_id, f.qualified_name, f.kind, f.file_path, f.source, f.value, f.ast_hash, f.episode_id, f.byte_offset, f.line,
-  f.first_seen, f.updated, f.version, s.key, s.short, s.doc, s.sig_hash, s.end_byte, s.end_line, s.parent, s.bases, s.flags`
+const symbolColumns = factColumns + `, s.key, s.short, s.doc, s.sig_hash, s.end_byte, s.end_line, s.parent, s.bases, s.flags`
 
 func scanSymbol(s *sqlite3.Stmt) (SymbolRow, error) {
 	fact, err := scanFact(s)

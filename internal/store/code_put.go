@@ -35,8 +35,12 @@ func (tx *Tx) PutFile(project string, f FileIndex, at time.Time) error {
 			return err
 		}
 	}
+	l, err := tx.ledger(what, project, at)
+	if err != nil {
+		return err
+	}
 	for i := range f.Symbols {
-		fact, err := tx.putFact(project, &f.Symbols[i].Fact, at)
+		fact, err := tx.putFact(&l, &f.Symbols[i].Fact)
 		if err != nil {
 			return err
 		}
@@ -148,11 +152,10 @@ func (tx *Tx) oldFile(what, project, path string, num int64, same bool) (oldFile
 	old := oldFile{facts: map[int64]symbolic.Row{}, seen: map[callKey][]string{}}
 	callers := map[int]symbolic.Row{}
 	err := tx.each(what, `
-SELECT f.fact_id, f.project_id, f.qualified_name, f.kind, f.file_path, f.source, f.value, f.ast_hash, f.episode_id, f.byte_offset, f.line,
-  f.first_seen, f.updated, f.version, f.num, coalesce(s.ord, -1)
+SELECT `+factColumns+`, f.num, coalesce(s.ord, -1)
 FROM symbolic_fact f INDEXED BY symbolic_fact_file
 LEFT JOIN code_symbol s ON s.num = f.num
-WHERE f.project_id = ? AND f.file_path <> '' AND f.file_path = ? AND f.episode_id = '' AND f.source GLOB 'code:*'
+WHERE `+factProject+` AND f.file_path <> '' AND f.file_path = ? AND f.episode_id = 0 AND f.source GLOB 'code:*'
 ORDER BY f.num`, []any{project, path}, func(s *sqlite3.Stmt) error {
 		row, err := scanFact(s)
 		fact := s.ColumnInt64(14)
@@ -264,9 +267,10 @@ func (tx *Tx) removeFact(what string, num int64, row *symbolic.Row, at time.Time
 	}
 	_, err := tx.exec(what, `
 INSERT OR REPLACE INTO code_gone (fact_id, project_id, qualified_name, kind, file_path)
-SELECT fact_id, project_id, qualified_name, kind, file_path
-FROM symbolic_fact
-WHERE num = ? AND EXISTS (SELECT 1 FROM semantic_atlas WHERE anchor_id = fact_id)`, num)
+SELECT f.fact_id, p.project_id, f.qualified_name, f.kind, f.file_path
+FROM symbolic_fact f
+JOIN project p ON p.num = f.project_id
+WHERE f.num = ? AND EXISTS (SELECT 1 FROM semantic_atlas WHERE anchor_id = f.fact_id)`, num)
 	if err != nil {
 		return err
 	}
@@ -289,8 +293,12 @@ WHERE project_id = ? AND `+end+` = ? AND kind IN ('calls', 'imports', 'implement
 		}
 	}
 	project, _, err := tx.conn.number(`SELECT num FROM project WHERE project_id = ?`, row.Project)
-	if err == nil {
-		err = factTrack.forget(tx.conn, pendingRow{row: num, project: project})
+	if err != nil {
+		return fail(tx.ctx, err, "%s", what)
+	}
+	terms, found, err := factTrack.forget(tx.conn, num)
+	if err == nil && found {
+		err = factTrack.count(tx.conn, project, total{-1, -terms, num, num})
 	}
 	return fail(tx.ctx, err, "%s", what)
 }

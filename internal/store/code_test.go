@@ -219,7 +219,7 @@ func TestOnlyAFilesSymbolLeaves(t *testing.T) {
 	})
 	putFile(t, s, "p", sourceFile("p", "a.go", "f"))
 	raw := storetest.Raw(t, path)
-	for _, sql := range []string{`DELETE FROM symbolic_fact WHERE episode_id <> ''`, `DELETE FROM symbolic_fact WHERE episode_id = ''`} {
+	for _, sql := range []string{`DELETE FROM symbolic_fact WHERE episode_id > 0`, `DELETE FROM symbolic_fact WHERE episode_id = 0`} {
 		if err := raw.Exec(sql); err == nil {
 			t.Errorf("%s was not refused", sql)
 		}

@@ -98,7 +98,7 @@ func TestFactsCostFewPages(t *testing.T) {
 		written, log = written+pages-log, pages
 	})
 	commit(0)
-	for _, c := range []struct{ facts, pages int }{{0, 10}, {1, 20}, {20, 45}} {
+	for _, c := range []struct{ facts, pages int }{{0, 10}, {1, 16}, {20, 36}} {
 		const commits = 20
 		before := written
 		for range commits {

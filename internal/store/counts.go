@@ -20,7 +20,7 @@ func (r *Reader) Counts(project string) (Counts, error) {
 	err := r.each("counts", `
 SELECT
   (SELECT count(*) FROM session s JOIN episodic_stream e ON e.session_id = s.num WHERE s.project_id = ?1),
-  (SELECT count(*) FROM symbolic_fact WHERE project_id = ?1),
+  (SELECT count(*) FROM symbolic_fact f JOIN project p ON p.num = f.project_id WHERE p.project_id = ?1),
   (SELECT count(*) FROM semantic_atlas WHERE project_id = ?1 AND retired = 0 AND replaced_by = ''),
   (SELECT count(*) FROM anchor_set WHERE project_id = ?1 AND retired = 0),
   (SELECT count(*) FROM session WHERE project_id = ?1),

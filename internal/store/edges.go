@@ -28,26 +28,26 @@ const edgeColumns = `project_id, from_id, to_id, kind, site, seen_hash, confiden
 // has hundreds of facts, and each edge would touch two more pages.
 const factEdges = `
 UNION ALL
-SELECT project_id, fact_id, episode_id, 'derived_from', '', '', 1.0, updated
-FROM symbolic_fact`
+SELECT (SELECT project_id FROM project WHERE num = f.project_id), f.fact_id, ` + factEpisode + `, 'derived_from', '', '', 1.0, f.updated
+FROM symbolic_fact f`
 
 // Edges returns the project's edges, sorted by to, kind and from. An empty from, to or kind stands for any.
 func (r *Reader) Edges(project, from, to, kind string) ([]EdgeRow, error) {
 	var stored, facts query
 	stored.where("project_id = ?", project)
-	facts.where("project_id = ? AND episode_id <> ''", project)
+	facts.where(factProject+" AND f.episode_id > 0", project)
 	// The order of the result tempts the planner to read all of the project's edges, so the indexes are named.
 	table, factIndex := "dependency_graph_edge", ""
 	if from != "" {
 		stored.where("from_id = ?", from)
-		facts.where("fact_id = ?", from)
+		facts.where("f.fact_id = ?", from)
 		if to == "" {
 			table += " INDEXED BY dependency_graph_edge_from"
 		}
 	}
 	if to != "" {
 		stored.where("to_id = ?", to)
-		facts.where("episode_id = ?", to)
+		facts.where("f.episode_id = (SELECT seq FROM episodic_stream WHERE episode_id = ?)", to)
 		factIndex = " INDEXED BY symbolic_fact_episode"
 	}
 	if kind != "" {
@@ -86,9 +86,9 @@ SELECT CASE kind WHEN 'supersedes' THEN 1 WHEN 'mentions' THEN 3 ELSE 4 END, 1, 
 FROM dependency_graph_edge
 WHERE project_id = ?1 AND to_id = ?2 AND kind IN ('supersedes', 'mentions', 'folded_from')
 UNION ALL
-SELECT 2, 0, episode_id
-FROM symbolic_fact
-WHERE project_id = ?1 AND fact_id = ?2 AND episode_id <> ''
+SELECT 2, 0, `+factEpisode+`
+FROM symbolic_fact f
+WHERE f.project_id = (SELECT num FROM project WHERE project_id = ?1) AND f.fact_id = ?2 AND f.episode_id > 0
 ORDER BY place, way, other`, []any{project, id}, func(s *sqlite3.Stmt) (string, error) { return s.ColumnText(2), nil }))
 }
 

@@ -87,7 +87,7 @@ func (r *Reader) Marks(project string, ids []string) (map[string]Mark, error) {
 	err := r.eachOf("marks", `
 SELECT e.episode_id, e.superseded_by <> '', e.droppable,
   (SELECT count(*) FROM dependency_graph_edge d WHERE d.project_id = ?1 AND d.to_id = e.episode_id AND d.kind <> 'supersedes') +
-  (SELECT count(*) FROM symbolic_fact f INDEXED BY symbolic_fact_episode WHERE f.project_id = ?1 AND f.episode_id <> '' AND f.episode_id = e.episode_id)
+  (SELECT count(*) FROM symbolic_fact f INDEXED BY symbolic_fact_episode WHERE f.episode_id > 0 AND f.episode_id = e.seq AND f.project_id = e.project_id)
 FROM episodic_stream e
 WHERE e.project_id = (SELECT num FROM project WHERE project_id = ?1) AND e.episode_id IN `+idPlaces, []any{project}, ids, func(s *sqlite3.Stmt) error {
 		marks[s.ColumnText(0)] = Mark{Superseded: s.ColumnBool(1), Droppable: s.ColumnBool(2), InDegree: s.ColumnInt(3)}
@@ -283,8 +283,9 @@ VALUES (?, ?, ?, ?, ?, 'live', '', 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 		return err
 	}
 	e.Seq, e.Created, e.Tier = row.Seq, created, evict.Live
-	p.top, p.last, tx.appended = row.Seq, row.Seq, true
-	tx.added += int64(len(e.Content) + len(calls))
+	p.top, p.last = row.Seq, row.Seq
+	tx.appended = append(tx.appended, appended{e.ID, e.Tokenizer, *p})
+	tx.added += int64(max(len(e.Content)+len(calls), rowBytes))
 	return nil
 }
 

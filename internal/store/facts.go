@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"iter"
@@ -11,7 +12,15 @@ import (
 	"sakur4/symbolic"
 )
 
-const factColumns = `fact_id, project_id, qualified_name, kind, file_path, source, value, ast_hash, episode_id, byte_offset, line, first_seen, updated, version`
+// factColumns reads a fact from symbolic_fact f, with the names behind the numbers.
+const factColumns = `f.fact_id, (SELECT project_id FROM project WHERE num = f.project_id), f.qualified_name, f.kind, f.file_path, f.source, f.value, f.ast_hash,
+  ` + factEpisode + `, f.byte_offset, f.line, f.first_seen, f.updated, f.version`
+
+// factEpisode is the id of the episode that a fact was read in, ” for a file's.
+const factEpisode = `CASE f.episode_id WHEN 0 THEN '' ELSE coalesce((SELECT episode_id FROM episodic_stream WHERE seq = f.episode_id), 'number ' || f.episode_id) END`
+
+// factProject selects the facts of a project in symbolic_fact f. It takes the project's id.
+const factProject = `f.project_id = (SELECT num FROM project WHERE project_id = ?)`
 
 func scanFact(s *sqlite3.Stmt) (symbolic.Row, error) {
 	return symbolic.Row{
@@ -22,7 +31,7 @@ func scanFact(s *sqlite3.Stmt) (symbolic.Row, error) {
 		FilePath:      s.ColumnText(4),
 		Source:        s.ColumnText(5),
 		Value:         string(s.ColumnRawBlob(6)),
-		ASTHash:       s.ColumnText(7),
+		ASTHash:       scanHash(s, 7),
 		Episode:       s.ColumnText(8),
 		Offset:        s.ColumnInt(9),
 		Line:          s.ColumnInt(10),
@@ -32,12 +41,30 @@ func scanFact(s *sqlite3.Stmt) (symbolic.Row, error) {
 	}, nil
 }
 
+// scanHash reads a hash: most are 32 bytes, and stored as such.
+func scanHash(s *sqlite3.Stmt, col int) string {
+	if s.ColumnType(col) == sqlite3.BLOB {
+		return hex.EncodeToString(s.ColumnRawBlob(col))
+	}
+	return s.ColumnText(col)
+}
+
+// storedHash returns what is stored for a hash.
+func storedHash(hash string) any {
+	if len(hash) == 64 {
+		if b, err := hex.DecodeString(hash); err == nil && hex.EncodeToString(b) == hash {
+			return b
+		}
+	}
+	return hash
+}
+
 // Fact returns the fact with that id as it is now. It fails with [ErrNotFound] when the project has none.
 func (r *Reader) Fact(project, id string) (symbolic.Row, error) {
 	return one(r, "fact "+id, `
 SELECT `+factColumns+`
-FROM symbolic_fact
-WHERE fact_id = ? AND project_id = ?`, []any{id, project}, scanFact)
+FROM symbolic_fact f
+WHERE f.fact_id = ? AND `+factProject, []any{id, project}, scanFact)
 }
 
 // GoneFact returns the last value of a symbol that left the ledger while something was anchored to it. It fails with [ErrNotFound] when there is none.
@@ -68,35 +95,35 @@ type FactFilter struct {
 // Facts streams the facts that the filter selects, by qualified name, kind and file path.
 func (r *Reader) Facts(f FactFilter) iter.Seq2[symbolic.Row, error] {
 	var q query
-	q.where("project_id = ?", f.Project)
+	q.where(factProject, f.Project)
 	if f.QualifiedName != "" {
-		q.where("qualified_name = ?", f.QualifiedName)
+		q.where("f.qualified_name = ?", f.QualifiedName)
 	}
 	if f.NamePrefix != "" {
-		q.where("qualified_name >= ?", f.NamePrefix)
+		q.where("f.qualified_name >= ?", f.NamePrefix)
 		if after, ok := successor(f.NamePrefix); ok {
-			q.where("qualified_name < ?", after)
+			q.where("f.qualified_name < ?", after)
 		}
 	}
 	if f.Kind != "" {
-		q.where("kind = ?", f.Kind)
+		q.where("f.kind = ?", f.Kind)
 	}
 	if f.Told {
-		q.where("episode_id <> ''")
+		q.where("f.episode_id > 0")
 	}
 	// These two indexes are partial, and the order of the result tempts the planner to walk all of the project's names instead. A result's facts are looked up
 	// with every turn, so the index is named; the conditions that make it partial are repeated, or it could not be used.
-	from := "symbolic_fact"
+	from := "symbolic_fact f"
 	if f.FilePath != "" {
-		q.where("file_path <> '' AND file_path = ?", f.FilePath)
-		from = "symbolic_fact INDEXED BY symbolic_fact_file"
+		q.where("f.file_path <> '' AND f.file_path = ?", f.FilePath)
+		from = "symbolic_fact f INDEXED BY symbolic_fact_file"
 	}
 	if f.Episode != "" {
-		q.where("episode_id <> '' AND episode_id = ?", f.Episode)
-		from = "symbolic_fact INDEXED BY symbolic_fact_episode"
+		q.where("f.episode_id > 0 AND f.episode_id = (SELECT seq FROM episodic_stream WHERE episode_id = ?)", f.Episode)
+		from = "symbolic_fact f INDEXED BY symbolic_fact_episode"
 	}
 	return rows(r, "facts", "SELECT "+factColumns+"\nFROM "+from+q.clause()+
-		"\nORDER BY qualified_name, kind, file_path"+limit(f.Limit), q.args, scanFact)
+		"\nORDER BY f.qualified_name, f.kind, f.file_path"+limit(f.Limit), q.args, scanFact)
 }
 
 // successor returns the first string after all that begin with prefix; false when there is none.
@@ -114,11 +141,11 @@ func successor(prefix string) (string, bool) {
 // FactVersions returns the values that the fact had before, the oldest first. Each is dated by when it was current.
 func (r *Reader) FactVersions(project, id string) ([]symbolic.Row, error) {
 	return all(rows(r, "versions of fact "+id, `
-SELECT f.fact_id, f.project_id, f.qualified_name, f.kind, f.file_path, v.source, v.value, v.ast_hash, v.episode_id, v.byte_offset, v.line,
+SELECT f.fact_id, v.project_id, f.qualified_name, f.kind, f.file_path, v.source, v.value, v.ast_hash, v.episode_id, v.byte_offset, v.line,
   f.first_seen, v.updated, v.version, v.num, v.replaced, v.seal
 FROM symbolic_fact_version v
 JOIN symbolic_fact f ON f.fact_id = v.fact_id
-WHERE v.fact_id = ? AND f.project_id = ?
+WHERE v.fact_id = ? AND `+factProject+`
 ORDER BY v.version`, []any{id, project}, scanVersion))
 }
 
@@ -150,20 +177,80 @@ func versionSeal(row *symbolic.Row, num, updated, replaced int64) int64 {
 	return sum
 }
 
+// ledger is where the facts of one call of [Tx.PutFacts] go.
+type ledger struct {
+	projectID string
+	project   int64 // its number
+	at        time.Time
+	// episode is the number of the episode that the last fact was read in, 0 for a file, and episodeID its id.
+	episode   int64
+	episodeID string
+}
+
+// ledger looks up the number of a project. It fails with [ErrNotFound] when the project is not there.
+func (tx *Tx) ledger(what, project string, at time.Time) (ledger, error) {
+	l := ledger{projectID: project, at: at}
+	if at.IsZero() {
+		l.at = tx.store.cfg.Now()
+	}
+	if p := &tx.place; p.project > 0 && p.projectID == project {
+		l.project = p.project
+		return l, nil
+	}
+	err := tx.each(what, `SELECT num FROM project WHERE project_id = ?`, []any{project}, func(s *sqlite3.Stmt) error {
+		l.project = s.ColumnInt64(0)
+		return nil
+	})
+	if err == nil && l.project == 0 {
+		err = fail(tx.ctx, fmt.Errorf("project %q: %w", project, ErrNotFound), "%s", what)
+	}
+	return l, err
+}
+
+// enter sets the episode that a fact was read in. It fails with [ErrNotFound] when the project has none of that id.
+func (tx *Tx) enter(what string, l *ledger, id string) error {
+	if id == l.episodeID {
+		return nil
+	}
+	seq := int64(0)
+	if n := len(tx.appended); id == "" {
+	} else if n > 0 && tx.appended[n-1].id == id && tx.appended[n-1].place.project == l.project {
+		seq = tx.appended[n-1].place.top
+	} else {
+		err := tx.each(what, `SELECT seq FROM episodic_stream WHERE episode_id = ? AND project_id = ?`, []any{id, l.project}, func(s *sqlite3.Stmt) error {
+			seq = s.ColumnInt64(0)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if seq == 0 {
+			return fail(tx.ctx, fmt.Errorf("episode %s: %w", id, ErrNotFound), "%s", what)
+		}
+	}
+	l.episodeID, l.episode = id, seq
+	return nil
+}
+
 // PutFacts writes facts on their natural key. A new key is inserted. A changed value or hash takes the place of the old one, which moves
 // to the versions. An unchanged one only gets its newest evidence. The episode of a fact's evidence is its one derived_from edge: see [Reader.Edges].
-// All rows must be of the project. First, Updated and Version of the rows are ignored.
+// All rows must be of the project. First, Updated and Version of the rows are ignored. It fails with [ErrNotFound] when the project, or the episode of a fact, is
+// not there.
 func (tx *Tx) PutFacts(project string, list []symbolic.Row, at time.Time) error {
-	if at.IsZero() {
-		at = tx.store.cfg.Now()
+	if len(list) == 0 {
+		return nil
+	}
+	l, err := tx.ledger("put facts", project, at)
+	if err != nil {
+		return err
 	}
 	for len(list) > 0 {
-		n, err := tx.insertFacts(project, list, at)
+		n, err := tx.insertFacts(&l, list)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
-			if _, err := tx.putFact(project, &list[0], at); err != nil {
+			if _, err := tx.putFact(&l, &list[0]); err != nil {
 				return err
 			}
 			n = 1
@@ -174,55 +261,55 @@ func (tx *Tx) PutFacts(project string, list []symbolic.Row, at time.Time) error 
 }
 
 // putFact writes one fact and returns its number.
-func (tx *Tx) putFact(project string, row *symbolic.Row, at time.Time) (num int64, err error) {
+func (tx *Tx) putFact(l *ledger, row *symbolic.Row) (num int64, err error) {
 	what := "put fact " + row.FactID
-	if row.Project != project {
-		return 0, fail(tx.ctx, fmt.Errorf("it is of project %q, not %q: %w", row.Project, project, ErrRefused), "%s", what)
+	if row.Project != l.projectID {
+		return 0, fail(tx.ctx, fmt.Errorf("it is of project %q, not %q: %w", row.Project, l.projectID, ErrRefused), "%s", what)
+	}
+	if err := tx.enter(what, l, row.Episode); err != nil {
+		return 0, err
 	}
 	// Most facts are new: they are inserted without being looked for first.
-	inserted, err := tx.insertFact(what, row, at)
-	switch {
-	case err != nil:
-		return 0, err
-	case inserted:
-		return tx.conn.LastInsertRowID(), nil
+	num, err = tx.insertFact(what, l, row)
+	if err != nil || num > 0 {
+		return num, err
 	}
-	return tx.renewFact(what, row, at)
+	return tx.renewFact(what, l, row)
 }
 
-// insertFact inserts a fact and reports true, or false where its key is there. A file's key that was there before goes on counting its versions; a result's
+// insertFact inserts a fact and returns its number, or 0 where its key is there. A file's key that was there before goes on counting its versions; a result's
 // fact never leaves.
-func (tx *Tx) insertFact(what string, row *symbolic.Row, at time.Time) (bool, error) {
-	revision, err := tx.nextRevision(what)
+func (tx *Tx) insertFact(what string, l *ledger, row *symbolic.Row) (num int64, err error) {
+	num, err = tx.nextRevision(what)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	n, err := tx.exec(what, `
-INSERT INTO symbolic_fact (`+factColumns+`, revision)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12,
-  CASE ?9 WHEN '' THEN 1 + (SELECT coalesce(max(version), 0) FROM symbolic_fact_version WHERE fact_id = ?1) ELSE 1 END, ?13)
+INSERT INTO symbolic_fact (num, revision, fact_id, project_id, qualified_name, kind, file_path, source, value, ast_hash, episode_id, byte_offset, line, first_seen, updated, version)
+VALUES (?1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13,
+  CASE ?10 WHEN 0 THEN 1 + (SELECT coalesce(max(version), 0) FROM symbolic_fact_version WHERE fact_id = ?2) ELSE 1 END)
 ON CONFLICT (project_id, qualified_name, kind, file_path) DO NOTHING`,
-		row.FactID, row.Project, row.QualifiedName, row.Kind, row.FilePath, row.Source, blob(row.Value), row.ASTHash,
-		row.Episode, row.Offset, row.Line, at, revision)
+		num, row.FactID, l.project, row.QualifiedName, row.Kind, row.FilePath, row.Source, blob(row.Value), storedHash(row.ASTHash),
+		l.episode, row.Offset, row.Line, l.at)
 	if errors.Is(err, sqlite3.CONSTRAINT_UNIQUE) {
-		return false, fail(tx.ctx, fmt.Errorf("the id is another key's: %w", err), "%s", what)
+		return 0, fail(tx.ctx, fmt.Errorf("the id is another key's: %w", err), "%s", what)
 	}
 	if err != nil || n == 0 {
-		return false, err
+		return 0, err
 	}
-	tx.revision = revision
-	tx.added += int64(len(row.QualifiedName) + len(row.Value))
-	return true, nil
+	tx.revision = num
+	tx.added += indexedBytes(row)
+	return num, nil
 }
 
 // renewFact writes a fact whose key is there, and returns its number.
-func (tx *Tx) renewFact(what string, row *symbolic.Row, at time.Time) (num int64, err error) {
+func (tx *Tx) renewFact(what string, l *ledger, row *symbolic.Row) (num int64, err error) {
 	var old symbolic.Row
 	err = tx.each(what, `
-SELECT `+factColumns+`, num
-FROM symbolic_fact
-WHERE project_id = ? AND qualified_name = ? AND kind = ? AND file_path = ?`,
-		[]any{row.Project, row.QualifiedName, row.Kind, row.FilePath}, func(s *sqlite3.Stmt) (err error) {
+SELECT `+factColumns+`, f.num
+FROM symbolic_fact f
+WHERE f.project_id = ? AND f.qualified_name = ? AND f.kind = ? AND f.file_path = ?`,
+		[]any{l.project, row.QualifiedName, row.Kind, row.FilePath}, func(s *sqlite3.Stmt) (err error) {
 			num = s.ColumnInt64(14)
 			old, err = scanFact(s)
 			return err
@@ -233,15 +320,20 @@ WHERE project_id = ? AND qualified_name = ? AND kind = ? AND file_path = ?`,
 	case old.FactID != row.FactID:
 		return 0, fail(tx.ctx, fmt.Errorf("its key has the id %s: %w", old.FactID, ErrRefused), "%s", what)
 	case old.ASTHash != row.ASTHash || old.Value != row.Value || old.Source != row.Source:
-		return num, tx.replaceFact(what, &old, row, at)
+		return num, tx.replaceFact(what, l, num, &old, row)
 	case old.Episode != row.Episode || old.Offset != row.Offset || old.Line != row.Line:
 		_, err = tx.exec(what, `
 UPDATE symbolic_fact
 SET episode_id = ?, byte_offset = ?, line = ?
-WHERE num = ?`, row.Episode, row.Offset, row.Line, num)
+WHERE num = ?`, l.episode, row.Offset, row.Line, num)
 	}
 	return num, err
 }
+
+// topRevision is the highest revision that a fact of the ledger has, or the number of one if that is higher.
+const topRevision = `max(
+  (SELECT coalesce(max(num), 0) FROM symbolic_fact),
+  (SELECT coalesce(max(revision), 0) FROM symbolic_fact INDEXED BY symbolic_fact_revision WHERE revision <> num))`
 
 // nextRevision returns the number after the highest revision that a fact has had. None is given twice, also where the fact that had it is gone: the full-text index
 // knows by it what it has yet to read. Whoever uses it sets tx.revision.
@@ -249,8 +341,10 @@ func (tx *Tx) nextRevision(what string) (int64, error) {
 	if tx.revision > 0 {
 		return tx.revision + 1, nil
 	}
-	return tx.next(what, `
-SELECT max((SELECT coalesce(max(revision), 0) FROM symbolic_fact), (SELECT value FROM meta WHERE name = 'fact_revision'))`)
+	if known := tx.store.known.revision; known > 0 {
+		return known + 1, nil
+	}
+	return tx.next(what, `SELECT max(`+topRevision+`, (SELECT value FROM meta WHERE name = 'fact_revision'))`)
 }
 
 // archiveFact writes the present value of a fact among its older ones.
@@ -275,8 +369,8 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 	return err
 }
 
-func (tx *Tx) replaceFact(what string, old, row *symbolic.Row, at time.Time) error {
-	if err := tx.archiveFact(what, old, at); err != nil {
+func (tx *Tx) replaceFact(what string, l *ledger, num int64, old, row *symbolic.Row) error {
+	if err := tx.archiveFact(what, old, l.at); err != nil {
 		return err
 	}
 	if old.Episode == "" {
@@ -291,12 +385,12 @@ func (tx *Tx) replaceFact(what string, old, row *symbolic.Row, at time.Time) err
 	_, err = tx.exec(what, `
 UPDATE symbolic_fact
 SET source = ?, value = ?, ast_hash = ?, episode_id = ?, byte_offset = ?, line = ?, updated = ?, version = version + 1, revision = ?
-WHERE fact_id = ?`,
-		row.Source, blob(row.Value), row.ASTHash, row.Episode, row.Offset, row.Line, at, revision, row.FactID)
+WHERE num = ?`,
+		row.Source, blob(row.Value), storedHash(row.ASTHash), l.episode, row.Offset, row.Line, l.at, revision, num)
 	if err != nil {
 		return err
 	}
 	tx.revision = revision
-	tx.added += int64(len(row.QualifiedName) + len(row.Value))
+	tx.added += indexedBytes(row)
 	return nil
 }

@@ -14,19 +14,23 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"sakur4/internal/episode"
+	"sakur4/symbolic"
 )
 
 const (
 	// indexBatchBytes is how much text one batch takes in, and how much may wait before the maintenance goroutine does it once there is quiet. A batch of
 	// this size holds the writer for about 10 ms, unless a write comes.
 	indexBatchBytes = 64 << 10
-	// backlogBytes is how much text may wait where there is no quiet: the most that a search has to index first. Then it is one batch, which holds up one
-	// write in hundreds; many small ones would hold up one in thirty.
+	// backlogBytes is how much text may wait where there is no quiet: the most that a search has to index first. Then it is taken in in batches of
+	// sliceBytes, so that a write waits for a few tens of milliseconds at most, and one in hundreds waits at all; small ones would hold up one in thirty.
 	backlogBytes = 1 << 20
+	sliceBytes   = backlogBytes / 2
 	// rowBytes is what a row counts at the least, so that a batch of short texts is bounded.
 	rowBytes = 256
 	// documentBytes is the most text that is one document of the index; longer episodes are several.
 	documentBytes = 64 << 10
+	// factBytes is how much of a fact's value is indexed: longer ones are whole files or diffs, which the episode's own document covers.
+	factBytes = 4 << 10
 	// termBytes is the longest term that is indexed: longer ones are encoded data, which nobody searches for.
 	termBytes = 256
 )
@@ -35,7 +39,7 @@ const (
 type track struct {
 	name                string
 	docs, fts, postings string
-	// pending reads the rows after a position: position, row, project, name, calls, content, path, session, role.
+	// pending reads the rows after a position: position, row, project, name, calls, content, path, session, role. A fact has its episode's number for the session.
 	pending string
 	// columns are what documents says of a document: its row, its length in terms, its session, whether it asks.
 	columns string
@@ -64,7 +68,6 @@ FROM episodic_stream
 WHERE project_id = ?2 AND seq`,
 }
 
-// Of a fact's value the first 4 KB are indexed: longer ones are whole files or diffs, which the episode's own document covers.
 var factTrack = track{
 	name:     "fact",
 	docs:     "fact_doc",
@@ -72,15 +75,18 @@ var factTrack = track{
 	postings: "fact_postings",
 	columns:  "num, terms, 0, 0",
 	pending: `
-SELECT f.revision, f.num, (SELECT p.num FROM project p WHERE p.project_id = f.project_id), f.qualified_name, '', substr(f.value, 1, 4096),
-  f.file_path, 0, ''
+SELECT f.revision, f.num, f.project_id, f.qualified_name, '', substr(f.value, 1, ` + strconv.Itoa(factBytes) + `), f.file_path, f.episode_id, ''
 FROM symbolic_fact f
-WHERE f.revision > ?
-ORDER BY f.revision`,
+WHERE f.revision = f.num AND f.num > ?1
+UNION ALL
+SELECT f.revision, f.num, f.project_id, f.qualified_name, '', substr(f.value, 1, ` + strconv.Itoa(factBytes) + `), f.file_path, f.episode_id, ''
+FROM symbolic_fact f INDEXED BY symbolic_fact_revision
+WHERE f.revision <> f.num AND f.revision > ?1
+ORDER BY 1`,
 	owner: `
 SELECT fact_id, num, updated, '', ''
 FROM symbolic_fact
-WHERE project_id = ?1 AND num`,
+WHERE project_id = ?2 AND num`,
 }
 
 // An entry is also found by the name of the fact that it interprets.
@@ -94,7 +100,7 @@ var entryTrack = track{
 SELECT a.num, a.num, (SELECT p.num FROM project p WHERE p.project_id = a.project_id), coalesce(f.qualified_name, ''), '', a.text,
   coalesce(f.file_path, ''), 0, ''
 FROM semantic_atlas a
-LEFT JOIN symbolic_fact f ON a.anchor_type = 'symbolic_fact' AND f.fact_id = a.anchor_id AND f.project_id = a.project_id
+LEFT JOIN symbolic_fact f ON a.anchor_type = 'symbolic_fact' AND f.fact_id = a.anchor_id AND f.project_id = (SELECT p.num FROM project p WHERE p.project_id = a.project_id)
 WHERE a.num > ?
 ORDER BY a.num`,
 	owner: `
@@ -111,12 +117,40 @@ type pendingRow struct {
 	position, row, project, session int64
 	asks                            bool
 	documents                       [][]string
+	// texts are the documents as the index takes them in; see [pendingRow.compose].
+	texts []string
 }
 
-// batch is a run of pending rows that begins at a watermark.
+// batch is a run of pending rows of one index that begins at a watermark.
 type batch struct {
+	track     track
 	watermark int64
 	rows      []pendingRow
+	size      int // what counts for the bound
+}
+
+// compose makes the texts that the index takes in, which is half of the work of a batch and needs no transaction.
+func (b *batch) compose() {
+	for i := range b.rows {
+		b.rows[i].compose()
+	}
+}
+
+func (row *pendingRow) compose() {
+	if row.texts != nil {
+		return
+	}
+	prefix := scope(row.project)
+	for _, terms := range row.documents {
+		var text strings.Builder
+		counts := tally(terms)
+		for _, term := range slices.Sorted(maps.Keys(counts)) {
+			text.WriteString(prefix)
+			text.WriteString(marked(term, level(counts[term])))
+			text.WriteByte(' ')
+		}
+		row.texts = append(row.texts, text.String())
+	}
 }
 
 // watermark returns the position up to which the index is complete.
@@ -130,14 +164,13 @@ func (t track) watermark(c *conn) (int64, error) {
 
 // collect reads and analyses the next rows behind the watermark, about that many bytes. A project other than 0 selects its rows only, and no bound holds then.
 func (s *Store) collect(c *conn, t track, project int64, bound int) (batch, error) {
-	var b batch
+	b := batch{track: t}
 	var err error
 	if b.watermark, err = t.watermark(c); err != nil {
 		return batch{}, err
 	}
-	size := 0
 	err = c.each(t.pending, []any{b.watermark}, func(row *sqlite3.Stmt) error {
-		if project == 0 && size >= bound {
+		if project == 0 && b.size >= bound {
 			return errStop
 		}
 		if project != 0 && row.ColumnInt64(2) != project {
@@ -147,7 +180,7 @@ func (s *Store) collect(c *conn, t track, project int64, bound int) (batch, erro
 		if err != nil {
 			return err
 		}
-		size += max(len(text), rowBytes)
+		b.size += max(len(text), rowBytes)
 		p := pendingRow{position: row.ColumnInt64(0), row: row.ColumnInt64(1), project: row.ColumnInt64(2), session: row.ColumnInt64(7)}
 		role := episode.Role(row.ColumnText(8))
 		p.asks = (role == episode.User || role == episode.Assistant) && bytes.IndexByte(row.ColumnRawBlob(5), '?') >= 0
@@ -158,6 +191,11 @@ func (s *Store) collect(c *conn, t track, project int64, bound int) (batch, erro
 		return nil
 	})
 	return b, err
+}
+
+// indexedBytes returns what a fact counts.
+func indexedBytes(row *symbolic.Row) int64 {
+	return int64(max(len(row.QualifiedName)+min(len(row.Value), factBytes)+len(row.FilePath), rowBytes))
 }
 
 // indexedText returns the text of a pending row that is indexed: the content, and around it the names by which it may be asked for.
@@ -267,7 +305,8 @@ func lower(s string) string {
 func scope(project int64) string { return strconv.FormatInt(project, 36) + ":" }
 
 // apply writes a batch into the index inside a transaction, up to the row before which it should yield. It does nothing when the watermark has moved meanwhile.
-func (t track) apply(c *conn, b batch, yield func() bool) error {
+func (b *batch) apply(c *conn, yield func() bool) error {
+	t := b.track
 	if len(b.rows) == 0 {
 		return nil
 	}
@@ -275,28 +314,25 @@ func (t track) apply(c *conn, b batch, yield func() bool) error {
 	if err != nil || now != b.watermark {
 		return err
 	}
+	w := indexWriter{conn: c, track: t, totals: map[int64]*total{}}
+	if t.name != "fact" { // the document of a fact has the fact's number
+		if w.top, err = t.top(c); err != nil {
+			return err
+		}
+	}
 	last := b.watermark
-	for _, row := range b.rows {
+	for i := range b.rows {
 		if yield != nil && yield() {
 			break
 		}
+		row := &b.rows[i]
 		last = row.position
-		if t.name == "fact" {
-			if err := t.forget(c, row); err != nil {
-				return err
-			}
-			// A fact that left the ledger since it was read must not come back into the index.
-			if _, there, err := c.number(`SELECT 1 FROM symbolic_fact WHERE num = ? AND revision = ?`, row.row, row.position); err != nil {
-				return err
-			} else if !there {
-				continue
-			}
+		if err := w.put(row); err != nil {
+			return err
 		}
-		for _, terms := range row.documents {
-			if err := t.add(c, row, terms); err != nil {
-				return err
-			}
-		}
+	}
+	if err := w.count(); err != nil {
+		return err
 	}
 	_, err = c.exec(`
 UPDATE fts_watermark
@@ -305,53 +341,98 @@ WHERE name = ?`, last, t.name)
 	return err
 }
 
-// forget takes out the document of a fact's old value.
-func (t track) forget(c *conn, row pendingRow) error {
-	terms, found, err := c.number(`SELECT terms FROM fact_doc WHERE doc = ?`, row.row)
-	if err != nil || !found {
-		return err
-	}
-	if _, err := c.exec(`DELETE FROM fact_fts WHERE rowid = ?`, row.row); err != nil {
-		return err
-	}
-	if _, err := c.exec(`DELETE FROM fact_doc WHERE doc = ?`, row.row); err != nil {
-		return err
-	}
-	return t.total(c, row.project, row.row, -1, -terms)
+// indexWriter writes the rows of a batch. What all of them change is written once at the end.
+type indexWriter struct {
+	conn   *conn
+	track  track
+	top    int64 // the highest number of a document
+	totals map[int64]*total
 }
 
-func (t track) add(c *conn, row pendingRow, terms []string) error {
-	doc := row.row
-	var err error
-	if t.name == "fact" {
-		_, err = c.exec(`INSERT INTO fact_doc (doc, num, terms) VALUES (?, ?, ?)`, doc, row.row, len(terms))
-	} else {
-		if doc, err = t.top(c); err != nil {
+// total is what a batch adds to the numbers of a project.
+type total struct{ docs, terms, first, last int64 }
+
+func (w *indexWriter) add(project, doc, docs, terms int64) {
+	n := w.totals[project]
+	if n == nil {
+		n = &total{first: doc, last: doc}
+		w.totals[project] = n
+	}
+	n.docs, n.terms, n.first, n.last = n.docs+docs, n.terms+terms, min(n.first, doc), max(n.last, doc)
+}
+
+// count writes the totals.
+func (w *indexWriter) count() error {
+	for _, project := range slices.Sorted(maps.Keys(w.totals)) {
+		if err := w.track.count(w.conn, project, *w.totals[project]); err != nil {
 			return err
 		}
-		doc++
-		if t.context {
-			_, err = c.exec(`INSERT INTO episode_doc (doc, seq, terms, session_num, asks) VALUES (?, ?, ?, ?, ?)`, doc, row.row, len(terms), row.session, row.asks)
+	}
+	return nil
+}
+
+func (w *indexWriter) put(row *pendingRow) error {
+	if w.track.name == "fact" && row.position != row.row { // it had another value before
+		terms, found, err := w.track.forget(w.conn, row.row)
+		if err != nil {
+			return err
+		}
+		if found {
+			w.add(row.project, row.row, -1, -terms)
+		}
+	}
+	if w.track.name == "fact" && row.session == 0 {
+		// A file's fact that left the ledger since it was read must not come back into the index.
+		if _, there, err := w.conn.number(`SELECT 1 FROM symbolic_fact WHERE num = ? AND revision = ?`, row.row, row.position); err != nil || !there {
+			return err
+		}
+	}
+	row.compose()
+	for i, text := range row.texts {
+		if err := w.document(row, text, len(row.documents[i])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *indexWriter) document(row *pendingRow, text string, terms int) error {
+	doc := row.row
+	var err error
+	if w.track.name == "fact" {
+		_, err = w.conn.exec(`INSERT INTO fact_doc (doc, num, terms) VALUES (?, ?, ?)`, doc, row.row, terms)
+	} else {
+		w.top++
+		doc = w.top
+		if w.track.context {
+			_, err = w.conn.exec(`INSERT INTO episode_doc (doc, seq, terms, session_num, asks) VALUES (?, ?, ?, ?, ?)`, doc, row.row, terms, row.session, row.asks)
 		} else {
-			_, err = c.exec(`INSERT INTO entry_doc (doc, num, terms) VALUES (?, ?, ?)`, doc, row.row, len(terms))
+			_, err = w.conn.exec(`INSERT INTO entry_doc (doc, num, terms) VALUES (?, ?, ?)`, doc, row.row, terms)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	if len(terms) > 0 {
-		var text strings.Builder
-		prefix := scope(row.project)
-		counts := tally(terms)
-		for _, term := range slices.Sorted(maps.Keys(counts)) {
-			text.WriteString(marked(prefix+term, level(counts[term])))
-			text.WriteByte(' ')
-		}
-		if _, err := c.exec(`INSERT INTO `+t.fts+` (rowid, terms) VALUES (?, ?)`, doc, text.String()); err != nil {
+	if terms > 0 {
+		if _, err := w.conn.exec(`INSERT INTO `+w.track.fts+` (rowid, terms) VALUES (?, ?)`, doc, text); err != nil {
 			return err
 		}
 	}
-	return t.total(c, row.project, doc, 1, int64(len(terms)))
+	w.add(row.project, doc, 1, int64(terms))
+	return nil
+}
+
+// forget takes out the document of a fact's old value, and returns how many terms it had.
+func (t track) forget(c *conn, num int64) (terms int64, found bool, err error) {
+	terms, found, err = c.number(`SELECT terms FROM fact_doc WHERE doc = ?`, num)
+	if err != nil || !found {
+		return 0, false, err
+	}
+	if _, err := c.exec(`DELETE FROM fact_fts WHERE rowid = ?`, num); err != nil {
+		return 0, false, err
+	}
+	_, err = c.exec(`DELETE FROM fact_doc WHERE doc = ?`, num)
+	return terms, err == nil, err
 }
 
 // top returns the highest number of a document.
@@ -360,13 +441,13 @@ func (t track) top(c *conn) (int64, error) {
 	return n, err
 }
 
-func (t track) total(c *conn, project, doc, docs, terms int64) error {
+func (t track) count(c *conn, project int64, n total) error {
 	_, err := c.exec(`
 INSERT INTO fts_total (name, project_num, docs, terms, first_doc, last_doc)
-VALUES (?1, ?2, ?3, ?4, ?5, ?5)
+VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (name, project_num) DO UPDATE
 SET docs = docs + excluded.docs, terms = terms + excluded.terms, first_doc = min(first_doc, excluded.first_doc),
-  last_doc = max(last_doc, excluded.last_doc)`, t.name, project, docs, terms, doc)
+  last_doc = max(last_doc, excluded.last_doc)`, t.name, project, n.docs, n.terms, n.first, n.last)
 	return err
 }
 
@@ -410,40 +491,61 @@ type pace struct {
 	yield func() bool
 }
 
-// drain brings the indexes up to date, batch by batch. The text is analysed before the writer is taken.
+// drain brings the indexes up to date, batch by batch. The text is analysed before the writer is taken, and the writer is taken once for all of the indexes.
 func (s *Store) drain(ctx context.Context, p pace) error {
 	if err := s.acquire(ctx, s.draining, p.wait); err != nil {
 		return err
 	}
 	defer func() { <-s.draining }()
 	pending := s.unindexed.Swap(0)
-	for _, t := range tracks {
-		for {
-			if p.yield != nil && p.yield() {
-				s.unindexed.Add(pending) // some of it may be done: it is looked at again a little early
-				return nil
+	for {
+		if p.yield != nil && p.yield() {
+			s.unindexed.Add(pending) // some of it may be done: it is looked at again a little early
+			return nil
+		}
+		batches, err := s.pending(ctx, p.bytes)
+		if err != nil || len(batches) == 0 {
+			return err
+		}
+		if err := s.writeBatches(ctx, batches, p); err != nil {
+			return err
+		}
+	}
+}
+
+// pending reads what waits for the indexes, about that many bytes together.
+func (s *Store) pending(ctx context.Context, bound int) (batches []batch, err error) {
+	err = s.snapshot(ctx, s.takeReader, func(r *Reader) error {
+		for _, t := range tracks {
+			if bound <= 0 {
+				break
 			}
-			var b batch
-			err := s.snapshot(ctx, s.takeReader, func(r *Reader) (err error) {
-				b, err = s.collect(r.conn, t, 0, p.bytes)
-				return err
-			})
+			b, err := s.collect(r.conn, t, 0, bound)
 			if err != nil {
 				return err
 			}
-			if len(b.rows) == 0 {
-				break
+			if len(b.rows) > 0 {
+				batches = append(batches, b)
 			}
-			if err := s.writeBatch(ctx, t, b, p); err != nil {
+			bound -= b.size
+		}
+		return nil
+	})
+	return batches, err
+}
+
+func (s *Store) writeBatches(ctx context.Context, batches []batch, p pace) error {
+	for i := range batches {
+		batches[i].compose()
+	}
+	return s.onIndexer(ctx, p.wait, func(c *conn) error {
+		for i := range batches {
+			if err := batches[i].apply(c, p.yield); err != nil {
 				return err
 			}
 		}
-	}
-	return nil
-}
-
-func (s *Store) writeBatch(ctx context.Context, t track, b batch, p pace) error {
-	return s.onIndexer(ctx, p.wait, func(c *conn) error { return t.apply(c, b, p.yield) })
+		return nil
+	})
 }
 
 const (

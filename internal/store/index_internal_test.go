@@ -1,9 +1,12 @@
 package store
 
 import (
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/ncruces/go-sqlite3"
 
 	"sakur4/internal/digest"
 	"sakur4/symbolic"
@@ -42,7 +45,7 @@ func TestFactsThatLeaveWhileTheyAreIndexed(t *testing.T) {
 	write(func(tx *Tx) error { return tx.RemoveFile("p", "a.go", time.Time{}) })
 	write(func(tx *Tx) error { return tx.RemoveFile("p", "c.go", time.Time{}) })
 	write(func(tx *Tx) error { return tx.PutFile("p", file("b.go", "comes"), time.Time{}) })
-	if err := s.writeBatch(t.Context(), factTrack, b, pace{wait: true}); err != nil {
+	if err := s.writeBatches(t.Context(), []batch{b}, pace{wait: true}); err != nil {
 		t.Fatal(err)
 	}
 	err = s.Read(t.Context(), func(r *Reader) error {
@@ -60,6 +63,47 @@ func TestFactsThatLeaveWhileTheyAreIndexed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if report, err := s.Verify(t.Context()); err != nil || len(report.Problems) > 0 {
+		t.Errorf("Verify() = %v, %v", report.Problems, err)
+	}
+}
+
+// TestBatchesOfTheIndexAreBounded counts how often the writer is taken to index what waits, of episodes and facts together, and how much is taken in each time.
+func TestBatchesOfTheIndexAreBounded(t *testing.T) {
+	t.Parallel()
+	s := openPlain(t, filepath.Join(t.TempDir(), "store.db"))
+	const results, facts = 20, 10
+	commit := func(from int) {
+		for i := range results {
+			commitOne(t, s, fmt.Sprint("ep_", from+i), facts)
+		}
+	}
+	commit(0)
+	batches := 0
+	drain := func(bound int) {
+		t.Helper()
+		if err := s.drain(t.Context(), pace{wait: true, bytes: bound}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	drain(backlogBytes)
+	s.indexer.WALHook(func(*sqlite3.Conn, string, int) error {
+		batches++
+		return nil
+	})
+	commit(results)
+	const waiting = results * (facts*rowBytes + 2040)
+	drain(backlogBytes)
+	if batches != 1 {
+		t.Errorf("the writer was taken %d times for %d bytes of episodes and facts, want once", batches, waiting)
+	}
+	commit(2 * results)
+	batches = 0
+	drain(waiting / 4)
+	if batches < 4 || batches > 6 {
+		t.Errorf("the writer was taken %d times for %d bytes in batches of a quarter, want 4 to 6 times", batches, waiting)
+	}
+	s.watchLog(s.indexer)
 	if report, err := s.Verify(t.Context()); err != nil || len(report.Problems) > 0 {
 		t.Errorf("Verify() = %v, %v", report.Problems, err)
 	}

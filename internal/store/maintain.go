@@ -106,10 +106,10 @@ func (s *Store) maintain(ctx context.Context) {
 	}
 }
 
-// index brings the full-text indexes up to date. Where there is no quiet it takes all at once.
+// index brings the full-text indexes up to date. Where there is no quiet it does not leave off: its batches are few, and bounded.
 func (s *Store) index(ctx context.Context, contended bool) error {
 	if contended {
-		return s.drain(ctx, pace{wait: true, bytes: backlogBytes})
+		return s.drain(ctx, pace{wait: true, bytes: sliceBytes})
 	}
 	if err := s.drain(ctx, pace{wait: true, bytes: indexBatchBytes, yield: s.contended}); err != nil {
 		return err

@@ -23,6 +23,12 @@ func (tx *Tx) locate(what, project, session string) (*place, error) {
 	if p := &tx.place; p.session > 0 && p.sessionID == session && p.projectID == project {
 		return p, nil
 	}
+	if len(tx.appended) == 0 { // what this transaction has done is not among what is known
+		if p, ok := tx.store.known.place(project, session); ok {
+			tx.place = p
+			return &tx.place, nil
+		}
+	}
 	n := place{projectID: project, sessionID: session}
 	err := tx.each(what, `
 SELECT
@@ -61,14 +67,21 @@ func (tx *Tx) settle(what string, e *episode.Record) (p *place, call int64, err 
 	if p.session == 0 {
 		return nil, 0, fail(tx.ctx, fmt.Errorf("session %q of project %q: %w", e.Session, e.Project, ErrNotFound), "%s", what)
 	}
-	if e.CallEpisode == "" && p.tokenizer > 0 && p.tokenizerName == e.Tokenizer {
-		return p, 0, nil
+	k := &tx.store.known
+	if p.tokenizer == 0 || p.tokenizerName != e.Tokenizer {
+		p.tokenizerName, p.tokenizer = e.Tokenizer, k.tokenizers[e.Tokenizer]
+	}
+	if at := k.episodes[e.CallEpisode]; at.project == p.project {
+		call = at.seq
+	}
+	if p.tokenizer > 0 && (call > 0 || e.CallEpisode == "") {
+		return p, call, nil
 	}
 	err = tx.each(what, `
 SELECT
   (SELECT num FROM tokenizer WHERE name = ?),
   (SELECT seq FROM episodic_stream WHERE episode_id = ? AND project_id = ?)`, []any{e.Tokenizer, e.CallEpisode, p.project}, func(s *sqlite3.Stmt) error {
-		p.tokenizerName, p.tokenizer, call = e.Tokenizer, s.ColumnInt64(0), s.ColumnInt64(1)
+		p.tokenizer, call = s.ColumnInt64(0), s.ColumnInt64(1)
 		return nil
 	})
 	switch {

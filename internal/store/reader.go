@@ -89,9 +89,15 @@ type Tx struct {
 	*Reader
 	evictions evictionWindow // where the last step went
 	place     place          // of the session that was written to last
-	appended  bool           // an episode
+	appended  []appended     // the episodes of this transaction
 	revision  int64          // the highest of a fact that this transaction has written; 0 for none
 	added     int64          // bytes of text that the full-text index has yet to take in
+}
+
+// appended is an episode that was recorded, and where.
+type appended struct {
+	id, tokenizer string
+	place         place
 }
 
 // exec runs a statement.

@@ -75,7 +75,7 @@ func (r *Reader) complete(t track) error {
 			if err != nil || len(b.rows) == 0 {
 				return err
 			}
-			if err := t.apply(r.conn, b, nil); err != nil {
+			if err := b.apply(r.conn, nil); err != nil {
 				return err
 			}
 		}
@@ -114,7 +114,7 @@ func (r *Reader) behind() (*lagging, error) {
 SELECT name, watermark < coalesce(
   CASE name
     WHEN 'episode' THEN (SELECT max(seq) FROM episodic_stream)
-    WHEN 'fact' THEN (SELECT max(revision) FROM symbolic_fact)
+    WHEN 'fact' THEN `+topRevision+`
     ELSE (SELECT max(num) FROM semantic_atlas)
   END, 0)
 FROM fts_watermark`, nil, func(row *sqlite3.Stmt) error {

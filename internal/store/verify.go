@@ -251,10 +251,10 @@ FROM render_decision d
 WHERE NOT EXISTS (SELECT 1 FROM render_state s WHERE s.project_id = d.project_id AND s.session_id = d.session_id)
 ORDER BY d.project_id, d.session_id`},
 		{"fact %s comes from episode %s, which is not there", `
-SELECT f.fact_id, f.episode_id
+SELECT f.fact_id, 'number ' || f.episode_id
 FROM symbolic_fact f
-WHERE f.episode_id <> ''
-  AND NOT EXISTS (SELECT 1 FROM episodic_stream e JOIN project p ON p.num = e.project_id WHERE e.episode_id = f.episode_id AND p.project_id = f.project_id)
+WHERE f.episode_id > 0
+  AND NOT EXISTS (SELECT 1 FROM episodic_stream e WHERE e.seq = f.episode_id AND e.project_id = f.project_id)
 ORDER BY f.num`},
 		{"entry %s is replaced by %s, which is not there", `
 SELECT a.entry_id, a.replaced_by
