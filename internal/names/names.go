@@ -62,24 +62,27 @@ func Scan(text string, escaped bool, found func(name string)) {
 	}
 }
 
-// trim takes off what belongs to the sentence: punctuation around it, "./" in front, a line number behind.
+// trim takes off what belongs to the sentence: punctuation around it, "./" in front, line and column behind, as often as they stand there. What is left is
+// trimmed already.
 func trim(w string) string {
-	for w != "" && strings.IndexByte(":-@", w[0]) >= 0 {
-		w = w[1:]
+	for {
+		rest := strings.TrimPrefix(strings.TrimLeft(w, ":-@"), "./")
+		if len(rest) == len(w) {
+			break
+		}
+		w = rest
 	}
 	w = trimEnd(w)
-	w = strings.TrimPrefix(w, "./")
-	for range 2 { // line and column
+	for {
 		i := len(w)
 		for i > 0 && (class(w[i-1]) == digit || w[i-1] == '-') {
 			i--
 		}
 		if i == len(w) || i < 2 || w[i-1] != ':' {
-			break
+			return w
 		}
 		w = trimEnd(w[:i-1])
 	}
-	return w
 }
 
 func trimEnd(w string) string {

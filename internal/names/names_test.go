@@ -25,6 +25,7 @@ func TestScan(t *testing.T) {
 		{"", false, nil},
 		{"The end. Nothing else, 1234 times; WARNING", false, nil},
 		{"open ./pkg/pool.go:12:3, please", false, []string{"pkg/pool.go"}},
+		{"././x_1y and a_b.go:1:2:3", false, []string{"x_1y", "a_b.go"}},
 		{"internal/store/open.go:40-52 and open.go.", false, []string{"internal/store/open.go", "open.go"}},
 		{"call getHTTPResponse or snake_case", false, []string{"getHTTPResponse", "snake_case"}},
 		{"std::vector, fmt.Errorf, e.g. this", false, []string{"std::vector", "fmt.Errorf"}},
