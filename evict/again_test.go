@@ -2,6 +2,7 @@ package evict_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -74,6 +75,44 @@ func TestPickMaxAgain(t *testing.T) {
 		if want := fmt.Sprintf("allowed to process %d tokens again", max(tt.allowance, 0)); !strings.Contains(plan.Reason, want) {
 			t.Errorf("%s: Reason = %q, want %q in it", tt.name, plan.Reason, want)
 		}
+	}
+}
+
+// TestPickPricesAgain: the more is left of the allowance, the less a token counts that is processed again, and the more value is kept for it.
+func TestPickPricesAgain(t *testing.T) {
+	t.Parallel()
+	in := againInput()
+	for i := range in.Names {
+		in.Names[i] = evict.Name{Uses: 1, Age: 20} // not worth the way to the front where that counts in full
+	}
+	again, lost := 0, math.Inf(1)
+	for _, fresh := range []int{20000, 40000, 80000, 200000, 2000000} {
+		in.Fresh = fresh
+		plan, err := evict.Pick(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		chosen := plan.Considered[0]
+		got := plan.Prefilled - in.Unsent
+		if got < again || chosen.Lost > lost {
+			t.Errorf("Pick with an allowance of %d processes %d tokens again and gives up %.0f, want no less than %d and no more than %.0f (%s)",
+				plan.Allowance, got, chosen.Lost, again, lost, plan.Reason)
+		}
+		again, lost = got, chosen.Lost
+		for _, a := range plan.Considered {
+			over := max(a.Prefilled-in.Unsent, 0)
+			if want := float64(over)*min(float64(over)/float64(plan.Allowance), 1) + a.Lost; math.Abs(a.Cost-want) > 1e-6 {
+				t.Errorf("Pick with an allowance of %d: cost %v of %d tokens again, want %v", plan.Allowance, a.Cost, over, want)
+			}
+		}
+	}
+	in.Fresh = 0
+	full, err := evict.Pick(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := full.Prefilled - in.Unsent; again <= got {
+		t.Errorf("Pick with much allowed processes %d tokens again, want more than the %d of one that counts them in full", again, got)
 	}
 }
 

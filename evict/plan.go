@@ -147,7 +147,8 @@ type Trim struct {
 type Alternative struct {
 	// Break is the index into [Input.Breaks], -1 for the start of the first item.
 	Break int
-	// Reclaimed, Prefilled and After are what the plan would have there; Lost is the value given up, see [Plan.Cost].
+	// Reclaimed, Prefilled and After are what the plan would have there. Lost is the value given up. Cost adds what is processed again, each token
+	// priced by the share of the allowance that the plan takes, see [Policy.MaxAgain].
 	Reclaimed, Prefilled, After int
 	Lost, Cost                  float64
 	Reached                     bool

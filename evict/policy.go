@@ -44,7 +44,8 @@ type Policy struct {
 	// MinReclaim is the share that a compaction must free unless the hard limit is exceeded. 0: [DefaultMinReclaim].
 	MinReclaim float64
 	// MaxAgain bounds what compactions cost: all of them together have the server process at most this share of the session's new tokens again, as long as there is a
-	// place to cut that costs no more; see [Input.Fresh]. 0: [DefaultMaxAgain]; 1 hardly bounds it.
+	// place to cut that costs no more; see [Input.Fresh]. Within the bound each of these tokens counts by the share that the plan takes of what is left, against a whole
+	// token of value lost: a plan that takes a third of it for 900 tokens pays 300. Without a bound they count in full. 0: [DefaultMaxAgain]; 1 hardly bounds it.
 	MaxAgain float64
 	// SnapTolerance is the distance in tokens over which a cut may be moved back onto a checkpoint. 0: [DefaultSnapTolerance].
 	// Pick does not apply it: the caller resolves breaks with it.

@@ -78,13 +78,24 @@ type weighed struct {
 	unsent int
 	// dear says that it processes more again than it is allowed to.
 	dear bool
+	// price is what a token that it processes again counts, in tokens.
+	price float64
 }
 
 // again is what a plan has processed beyond what every plan does, in tokens.
 func (w *weighed) again() int { return w.prefilled - w.unsent }
 
 // cost adds the value that is given up, in tokens.
-func (w *weighed) cost() float64 { return float64(w.again()) + lossTokens(w.lost) }
+func (w *weighed) cost() float64 { return float64(w.again())*w.price + lossTokens(w.lost) }
+
+// priceOf returns what each token that a plan processes again counts, from 0 to 1: the share that the plan takes of what is allowed. The allowance is there to be
+// spent, since what it buys stays in sight, and it has to last: a plan is cheap while it takes little of much, and the one that takes all of it pays in full.
+func (a *wanted) priceOf(again int) float64 {
+	if !a.bounded || again >= a.allowance {
+		return 1
+	}
+	return float64(max(again, 0)) / float64(a.allowance)
+}
 
 // weigh returns what the best plan comes to at every break, aiming at goal tokens.
 func (p *prompt) weigh(moves []move, breaks []indexed, goal int, shift bool) []weighed {
@@ -189,7 +200,7 @@ func best(all []weighed, a wanted) []weighed {
 		if !w.reached && (reached && w.reclaimed*2 < a.need || !reached && w.reclaimed*10 < most*enough) {
 			continue
 		}
-		w.dear = a.bounded && w.again() > a.allowance
+		w.dear, w.price = a.bounded && w.again() > a.allowance, a.priceOf(w.again())
 		at, _ := slices.BinarySearchFunc(out, w, func(x weighed, w *weighed) int { return x.compare(w) })
 		if at < maxConsidered {
 			out = slices.Insert(out, at, *w)
