@@ -317,6 +317,11 @@ function b 11-13 | function b()
 	},
 }
 
+func FuzzJavaScript(f *testing.F) {
+	fuzz(f, codesym.JavaScript, jsxSample, "const x = require('m').y, { a, b: c } = require(\"n\")", "A.prototype.b = function* () {}; exports.c = class {}", "a = b / c /d/.e; f(/[/\"]/g)",
+		"`a${`b${", "<a b={", "class A { static #x = 1; static { y() } get z() {} }", "x ? y() : z => ({ [a]: () => {} })", "async *", "label: for (;;) {", "a++\nfunction b() {}", "#!/x\n<!--\n")
+}
+
 func FuzzTypeScript(f *testing.F) {
 	fuzz(f, codesym.TypeScript, tsSample, "`${`${", "a(<", "class A { [", "export default", "const a = (b): c => d, e = f")
 }

@@ -17,7 +17,9 @@ type goInfer struct {
 	vars  map[string]map[string]goValue
 	// params are what signatures say, by symbol.
 	params map[int]map[string]parameter
-	busy   int // steps of the question at hand
+	// undeclared are the names that files were seen to declare or not to.
+	undeclared map[nameIn]bool
+	busy       int // steps of the question at hand
 }
 
 // goFile is a parsed file.
@@ -53,7 +55,7 @@ type goType struct {
 const maxInfer = 40
 
 func newGoInfer(r *Resolver) *goInfer {
-	return &goInfer{r: r, files: map[int]*goFile{}, vars: map[string]map[string]goValue{}, params: map[int]map[string]parameter{}}
+	return &goInfer{r: r, files: map[int]*goFile{}, vars: map[string]map[string]goValue{}, params: map[int]map[string]parameter{}, undeclared: map[nameIn]bool{}}
 }
 
 // outside is the type of what has no methods in the project.
@@ -180,6 +182,9 @@ func (n *goInfer) member(ref *Ref) bool {
 
 // shadowed reports whether a name is declared in the function around a ref, so that it is neither a package nor a function of one.
 func (n *goInfer) shadowed(ref *Ref, name string) bool {
+	if n.files[ref.File] == nil && n.neverDeclared(ref.File, name) {
+		return false
+	}
 	f := n.load(ref.File)
 	if f == nil {
 		return false

@@ -55,11 +55,11 @@ type Impact struct {
 	LeftOut int
 }
 
-// maxWalked is how many dependents a walk with a limit finds before it goes no further.
-const maxWalked = 5000
+// maxWalked is how many dependents a walk with a limit finds before it goes no further: of what is behind them only a number would be said.
+const maxWalked = 1000
 
 // Impact walks from a symbol to what depends on it, at most depth steps far and with at most limit dependents in all; 0 is no limit. Cycles end where they close. With a limit it goes no
-// further from where thousands were found.
+// further from where a thousand were found.
 func (r *Resolver) Impact(target, depth, limit int) Impact {
 	g := r.g
 	var out Impact
@@ -165,7 +165,7 @@ func (r *Resolver) dependents(symbol int, uses bool, yield func(Dependent)) {
 	g := r.g
 	s := &g.src.Symbols[symbol]
 	key := g.key(symbol)
-	direct, through := r.reach(s.Short), r.through(symbol)
+	direct, through := r.reachOf(symbol), r.through(symbol)
 	for _, c := range direct.at[key] {
 		yield(r.dependent(c))
 	}
@@ -194,9 +194,30 @@ type call struct {
 // reach holds the calls of one name by the key of what they reach.
 type reach struct{ at map[int32][]call }
 
-// reach resolves all calls of a name, once.
-func (r *Resolver) reach(short string) *reach {
-	if out, ok := r.reached[short]; ok {
+// reachOf resolves the calls that may reach a symbol, once: all of its name, but of a function or type of a Go package only those that stand in the package, name it or import
+// all of it. The others would have to have the types of their receivers found out, in thousands of files where the name is a common one.
+func (r *Resolver) reachOf(symbol int) *reach {
+	g := r.g
+	s := &g.src.Symbols[symbol]
+	if g.lang(s.File) != codesym.Go || !topLevel(g, symbol) {
+		return r.reach(s.Short, s.Short, func(*Ref) bool { return true })
+	}
+	if r.gofer == nil {
+		r.gofer = newGoInfer(r)
+	}
+	pkg := g.src.Files[s.File].Package
+	return r.reach(s.Short+" "+pkg, s.Short, func(ref *Ref) bool {
+		if ref.Receiver == "" {
+			return g.src.Files[ref.File].Package == pkg || slices.Contains(r.gofer.dotted(ref.File), pkg)
+		}
+		m := r.module(ref.File, ref.Receiver)
+		return m != nil && m.Path == pkg
+	})
+}
+
+// reach resolves the calls of a name that may be of use, once for a key.
+func (r *Resolver) reach(key, short string, may func(*Ref) bool) *reach {
+	if out, ok := r.reached[key]; ok {
 		return out
 	}
 	out := &reach{at: map[int32][]call{}}
@@ -204,12 +225,15 @@ func (r *Resolver) reach(short string) *reach {
 		if i%64 == 0 && r.stopped() {
 			return out // and do not keep it
 		}
+		if !may(&r.g.src.Refs[ref]) {
+			continue
+		}
 		for _, e := range r.Resolve(ref) {
 			k := r.g.key(e.To)
 			out.at[k] = append(out.at[k], call{ref, e})
 		}
 	}
-	r.reached[short] = out
+	r.reached[key] = out
 	return out
 }
 

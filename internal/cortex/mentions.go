@@ -52,7 +52,9 @@ func (r *Resolver) mentions(symbol int, yield func(Dependent)) {
 			continue
 		}
 		if g.lang(file) == codesym.Go {
-			r.goMentions(symbol, file, yield)
+			if !onlyCalled(text, s.Short) {
+				r.goMentions(symbol, file, yield)
+			}
 		} else {
 			r.wordMentions(symbol, file, text, yield)
 		}

@@ -186,6 +186,45 @@ pkg/a.py:13 only → pkg/c.py:Z.only, unique in the project 0.50
 pkg/a.py:17 inner → pkg/a.py:top.inner, same scope 0.95
 pkg/a.py:18 T → pkg/b.py:Thing, imported name 0.90
 `},
+		{"go: names of packages that something else has", `
+-- p/p.go --
+package p
+import (
+	"m/fault"
+	other "m/fault"
+)
+// fault is said in a comment, and fault too.
+func a() { fault.New() }
+func b(fault ...T) { fault.New() }
+func c(fault T) { fault.New() }
+func d() { x := "http://fault"; fault := T{}; fault.New(); _ = x }
+func e() { other.New() }
+func g() { New() }
+type T struct{}
+func (T) New() {}
+-- q/q.go --
+package q
+import "m/fault"
+func a() { fault.New(); use("the fault of it") }
+func b() { /* fault */ fault.New() }
+-- r/r.go --
+package r
+import . "m/fault"
+func a() { New() }
+-- fault/f.go --
+package fault
+func New() {}
+func Is() { New() }
+`, "", `
+fault/f.go:3 New → fault/f.go:New, same file 0.90
+p/p.go:7 New → fault/f.go:New, imported name 0.90
+p/p.go:9 New → p/p.go:T.New, receiver type 0.90
+p/p.go:10 New → p/p.go:T.New, receiver type 0.90
+p/p.go:11 New → fault/f.go:New, imported name 0.90
+q/q.go:3 New → fault/f.go:New, imported name 0.90
+q/q.go:4 New → fault/f.go:New, imported name 0.90
+r/r.go:3 New → fault/f.go:New, imported name 0.90
+`},
 		{"typescript: packages of the project by name", `
 -- package.json --
 {"name": "@shop/root", "workspaces": ["packages/*"]}
