@@ -73,6 +73,25 @@ func (b *builder) line(offset int) int {
 	return sort.Search(len(b.lines), func(i int) bool { return int(b.lines[i]) > offset })
 }
 
+// codeBytes returns how long the lines are that are no comments, without the space in front: how many tokens a text has follows from it better than from its length.
+func (b *builder) codeBytes() int {
+	n := 0
+	for i, at := range b.lines {
+		end := len(b.src)
+		if i+1 < len(b.lines) {
+			end = int(b.lines[i+1])
+		}
+		from := int(at)
+		for from < end && (b.src[from] == ' ' || b.src[from] == '\t') {
+			from++
+		}
+		if from < end && b.src[from] != '*' && (b.src[from] != '/' || from+1 >= end || b.src[from+1] != '/') {
+			n += end - from
+		}
+	}
+	return n
+}
+
 func (b *builder) errorAt(offset int, message string) {
 	if len(b.errors) < maxErrors {
 		b.errors = append(b.errors, Error{Offset: offset, Line: b.line(offset), Message: message})

@@ -43,7 +43,7 @@ func (l *cLexer) deepen(n, low int) {
 
 func (l *cLexer) run() {
 	src := l.src
-	l.toks = make([]tok, 0, len(src)/5)
+	l.toks = make([]tok, 0, 16+l.codeBytes()*2/7)
 	l.hidden = map[int]int{}
 	l.first = true
 	for i := 0; i < len(src); {

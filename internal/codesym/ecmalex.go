@@ -75,7 +75,7 @@ func ecmaIdentEnd(src string, i int) int {
 
 func (l *ecmaLexer) run() {
 	src := l.src
-	l.toks, l.comments = make([]tok, 0, len(src)/5), nil
+	l.toks, l.comments = make([]tok, 0, 16+l.codeBytes()*2/9), nil
 	l.first, l.regexp = true, true
 	i := 0
 	if strings.HasPrefix(src, "#!") {

@@ -5,7 +5,7 @@ import "strings"
 // lexJava fills the tokens and comments of Java: strings end with their line, text blocks with three quotes.
 func (b *builder) lexJava() {
 	src := b.src
-	b.toks = make([]tok, 0, len(src)/5)
+	b.toks = make([]tok, 0, 16+b.codeBytes()*2/9)
 	first := true
 	push := func(start, end int, kind tokenKind, c byte) {
 		b.toks = append(b.toks, tok{start: int32(start), end: int32(end), kind: kind, c: c, first: first, match: -1})

@@ -26,7 +26,7 @@ func (b *builder) lexRust() {
 // lexRustAs reports whether all strings are closed, and whether one holds a declaration.
 func (b *builder) lexRustAs(odd bool) (good, stray bool) {
 	src := b.src
-	b.toks, b.comments = make([]tok, 0, len(src)/6), nil
+	b.toks, b.comments = make([]tok, 0, 16+b.codeBytes()/3), nil
 	first := true
 	good = true
 	push := func(start, end int, kind tokenKind, c byte) {
@@ -89,9 +89,13 @@ func (b *builder) lexRustAs(odd bool) (good, stray bool) {
 		case c == '/' && i+1 < len(src) && src[i+1] == '*':
 			i = b.nestedComment(i)
 		default:
-			end := operatorEnd(src, i, false)
-			if src[i:end] == "||" || src[i:end] == "&&" {
-				end = i + 1
+			end := i + 1
+			switch c {
+			case '(', ')', '[', ']', '{', '}', ',', ';':
+			default:
+				if end = operatorEnd(src, i, false); end == i+2 && (c == '|' || c == '&') && src[i+1] == c {
+					end = i + 1 // two of them stand beside each other in patterns too
+				}
 			}
 			push(i, end, tokenPunct, c)
 			i = end
