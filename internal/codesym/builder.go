@@ -70,7 +70,15 @@ func newBuilder(lang Lang, src string) *builder {
 
 // line returns the line of an offset, from 1.
 func (b *builder) line(offset int) int {
-	return sort.Search(len(b.lines), func(i int) bool { return int(b.lines[i]) > offset })
+	from, to := 0, len(b.lines) // by hand: it is asked for each symbol several times
+	for from < to {
+		if m := int(uint(from+to) >> 1); int(b.lines[m]) > offset {
+			to = m
+		} else {
+			from = m + 1
+		}
+	}
+	return from
 }
 
 // codeBytes returns how long the lines are that are no comments, without the space in front: how many tokens a text has follows from it better than from its length.
@@ -101,7 +109,7 @@ func (b *builder) errorAt(offset int, message string) {
 // add appends a declaration and returns its index. Its end may be set later.
 func (b *builder) add(d decl) int {
 	if b.decls == nil {
-		b.decls = make([]decl, 0, 8+len(b.src)/400)
+		b.decls = make([]decl, 0, 8+len(b.src)/300)
 	}
 	b.decls = append(b.decls, d)
 	return len(b.decls) - 1
@@ -109,7 +117,7 @@ func (b *builder) add(d decl) int {
 
 func (b *builder) call(receiver, callee string, offset int) {
 	if b.calls == nil {
-		b.calls = make([]Call, 0, 8+len(b.toks)/16)
+		b.calls = make([]Call, 0, 8+len(b.toks)/14)
 	}
 	b.calls = append(b.calls, Call{Callee: callee, Receiver: receiver, Symbol: -1, Offset: offset})
 }

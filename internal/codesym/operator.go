@@ -4,6 +4,10 @@ package codesym
 // also closes type arguments, and so does "*" where it makes a pointer.
 func operatorEnd(src string, i int, power bool) int {
 	c := src[i]
+	switch c {
+	case '(', ')', '[', ']', '{', '}', ',', ';', '>', '#', '$', '\\', '~', '`':
+		return i + 1
+	}
 	n := len(src) - i
 	if n < 2 {
 		return i + 1
@@ -14,8 +18,6 @@ func operatorEnd(src string, i int, power bool) int {
 		third = src[i+2]
 	}
 	switch c {
-	case '(', ')', '[', ']', '{', '}', ',', ';', '>', '#', '$', '\\', '~', '`':
-		return i + 1
 	case '.':
 		if d == '.' {
 			if third == '.' || third == '=' {

@@ -15,7 +15,14 @@ const (
 
 // collapse returns the tokens between two offsets as one line: comments out, space where the source has some, none inside of brackets.
 func (b *builder) collapse(start, end int) string {
-	i := sort.Search(len(b.toks), func(i int) bool { return int(b.toks[i].start) >= start })
+	i, to := 0, len(b.toks)
+	for i < to {
+		if m := int(uint(i+to) >> 1); int(b.toks[m].start) >= start {
+			to = m
+		} else {
+			i = m + 1
+		}
+	}
 	var out strings.Builder
 	out.Grow(min(end-start, maxSignature) + len("…"))
 	prev := -1
