@@ -25,11 +25,7 @@ func closerOf(c byte) byte {
 func (b *builder) matchStrictly() bool {
 	var stack []int32
 	for i := range b.toks {
-		t := &b.toks[i]
-		if t.kind != tokenPunct {
-			continue
-		}
-		switch t.c {
+		switch t := &b.toks[i]; t.c { // 0 for what is no punctuation
 		case '(', '[', '{':
 			stack = append(stack, int32(i))
 		case ')', ']', '}':

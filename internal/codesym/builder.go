@@ -325,8 +325,15 @@ func (b *builder) hash(symbols []Symbol) {
 		buf = append(buf, symbols[top.symbol].Hash[:]...)
 	}
 	next := 0
+	change := 0 // the offset up to which no symbol begins or ends
 	for i := range b.toks {
 		start := int(b.toks[i].start)
+		if start < change {
+			if len(stack) > 0 {
+				buf = put(buf, i)
+			}
+			continue
+		}
 		for len(stack) > 0 && symbols[stack[len(stack)-1].symbol].End <= start {
 			closeTop()
 		}
@@ -347,7 +354,12 @@ func (b *builder) hash(symbols []Symbol) {
 			symbols[next].SignatureHash = digest.OfBytes(sig)
 			next++
 		}
-		if len(stack) > 0 {
+		change = len(b.src) + 1
+		if next < len(symbols) {
+			change = symbols[next].Start
+		}
+		if n := len(stack); n > 0 {
+			change = min(change, symbols[stack[n-1].symbol].End)
 			buf = put(buf, i)
 		}
 	}
