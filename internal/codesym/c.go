@@ -108,8 +108,14 @@ func (f *cFile) attribute(i int) int {
 		switch {
 		case f.is(i, '[') && f.is(i+1, '['):
 			i = f.after(i)
-		case f.toks[i].kind == tokenIdent && f.is(i+1, '(') && cAttributes.has(f.text(i)):
+		case f.toks[i].kind != tokenIdent:
+			return i
+		case f.is(i+1, '(') && cAttributes.has(f.text(i)):
 			i = f.after(i + 1)
+		case strings.HasPrefix(f.text(i), "__attribute_"): // a macro for one
+			if i++; f.is(i, '(') {
+				i = f.after(i)
+			}
 		default:
 			return i
 		}

@@ -99,6 +99,9 @@ typedef void f _((int));
 struct s { int (*field) _((int)); };
 int (g)(x) int x; { return x; }
 int h() NORETURN((1));
+__attribute_cold__
+__attribute_format__((__printf__, 1, 2))
+static void l(const char *fmt, ...);
 `,
 		want: `
 function a 1-1 | extern void a __P((int, char *))
@@ -113,6 +116,7 @@ type f 11-11 | typedef void f _((int))
 struct s 12-12 | struct s
 function g 13-13 | int (g)(x) int x;
 function h 14-14 | int h() NORETURN((1))
+function l 15-17 | __attribute_cold__ __attribute_format__((__printf__, 1, 2)) static void l(const char *fmt, ...)
 `,
 	},
 	{
