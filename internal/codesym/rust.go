@@ -18,6 +18,10 @@ func parseRust(b *builder) {
 	})
 	r.scopes = append(r.scopes, rustScope{end: len(b.toks)})
 	for i := 0; i < len(b.toks); {
+		if t := &b.toks[i]; t.c != '#' && (t.kind != tokenIdent || !rustItem.has(b.text(i)) && !b.is(i+1, '!')) {
+			i++ // nothing begins so
+			continue
+		}
 		for len(r.scopes) > 1 && r.scopes[len(r.scopes)-1].end <= i {
 			r.scopes = r.scopes[:len(r.scopes)-1]
 		}
@@ -59,10 +63,7 @@ func (r *rustFile) word(i int, w string) bool {
 
 // item reads what begins at i.
 func (r *rustFile) item(i int) int {
-	switch t := &r.toks[i]; {
-	case t.kind != tokenIdent && t.c != '#':
-		return i + 1 // nothing begins so
-	case t.kind == tokenIdent && !rustItem.has(r.text(i)):
+	if r.toks[i].kind == tokenIdent && !rustItem.has(r.text(i)) {
 		return r.macro(i)
 	}
 	first, test := i, false
