@@ -130,21 +130,19 @@ func Binary(src string) bool {
 	odd := 0
 	for i := 0; i < len(head); {
 		c := head[i]
-		if c >= ' ' && c < utf8.RuneSelf {
-			i++
-			continue
-		}
-		n := 1
 		switch {
-		case c >= utf8.RuneSelf:
-			var r rune
-			if r, n = utf8.DecodeRuneInString(head[i:]); r == utf8.RuneError && n == 1 {
+		case classes[c]&classText != 0:
+			i++
+		case c < utf8.RuneSelf:
+			odd++
+			i++
+		default:
+			r, n := utf8.DecodeRuneInString(head[i:])
+			if r == utf8.RuneError && n == 1 {
 				odd++
 			}
-		case c != '\n' && c != '\r' && c != '\t' && c != '\f' && c != '\v' && c != 0x1b:
-			odd++
+			i += n
 		}
-		i += n
 	}
 	return odd*10 > len(head)
 }

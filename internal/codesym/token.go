@@ -43,6 +43,7 @@ const (
 	classIdent = 1 << iota // may stand in an identifier
 	classDigit
 	classSpace // space that is no line break
+	classText  // stands in texts: what is printed, space, line breaks, and the escape of terminals
 )
 
 // classes says what an ASCII byte may be. Bytes of other characters count as letters: which of them are matters to no structure.
@@ -55,6 +56,9 @@ var classes = func() (t [256]uint8) {
 			t[c] = classIdent
 		case c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v':
 			t[c] = classSpace
+		}
+		if c >= ' ' && c < 0x80 || c == '\n' || c == 0x1b || t[c] == classSpace {
+			t[c] |= classText
 		}
 	}
 	return t
