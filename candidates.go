@@ -119,14 +119,14 @@ func (s *Session) mark(ctx context.Context, l *live, c *compaction) error {
 	if c.marks != nil {
 		return nil
 	}
-	var ids []string
+	seqs := make([]int64, 0, len(l.chat.Entries))
 	for _, e := range l.chat.Entries {
 		if e.Kind == turn.KindEpisode {
-			ids = append(ids, e.Episode)
+			seqs = append(seqs, e.Seq)
 		}
 	}
 	return wrap(s.e.st.Read(ctx, func(r *store.Reader) (err error) {
-		c.marks, err = r.Marks(s.e.project, ids)
+		c.marks, err = r.Marks(s.e.project, seqs)
 		return err
 	}))
 }

@@ -121,7 +121,7 @@ func (s *Session) close(tx *store.Tx, f store.FoldRow, result string) error {
 		}
 		for t := ep.Tier; t < evict.Referenced; t++ {
 			reason := fmt.Sprintf("tier %s → %s (%s closed, 0 tokens reclaimed)", t, t+1, f.ID)
-			steps = append(steps, store.StepRow{Episode: ep.ID, From: t, To: t + 1, Reason: reason})
+			steps = append(steps, store.StepRow{Episode: ep.ID, Seq: ep.Seq, From: t, To: t + 1, Reason: reason})
 		}
 	}
 	if err := tx.TakeSteps(s.e.project, s.id, f.ID, steps); err != nil {

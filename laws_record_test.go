@@ -58,7 +58,7 @@ content_digest, calls, reasoning, content FROM episodic_stream ORDER BY seq`
 	if err != nil {
 		t.Fatal(err)
 	}
-	changeable := map[string]bool{"eviction_tier": true, "superseded_by": true, "droppable": true, "fold_id": true}
+	changeable := map[string]bool{"superseded_by": true, "droppable": true, "fold_id": true}
 	all := rows(t, path)
 	for _, c := range columns {
 		name := c[0].(string)
@@ -77,8 +77,10 @@ content_digest, calls, reasoning, content FROM episodic_stream ORDER BY seq`
 		`REPLACE INTO episodic_stream SELECT * FROM episodic_stream WHERE seq = 1`,
 		`UPDATE OR REPLACE episodic_stream SET seq = seq + 1`,
 		`UPDATE episodic_stream SET rowid = 99999 WHERE seq = 1`,
-		`UPDATE episodic_stream SET eviction_tier = 'dropped' WHERE eviction_tier = 'live'`,
-		`UPDATE eviction SET reason = ''`,
+		`UPDATE episode_tier SET eviction_tier = 'masked'`,
+		`INSERT OR REPLACE INTO episode_tier (seq, eviction_tier) SELECT seq, 'dropped' FROM episodic_stream`,
+		`UPDATE episode_tier SET seq = seq + 100000`,
+		`UPDATE eviction SET steps = x'00'`,
 		`DELETE FROM eviction`,
 	} {
 		if err := raw.Exec(sql); err == nil {
@@ -244,7 +246,7 @@ func TestLaw12UnknownIsNotZero(t *testing.T) {
 		t.Errorf("Observe(0 cached) = %+v, %v, want a measurement of 0", r.Cache, err)
 	}
 	raw := storetest.Raw(t, path)
-	for _, table := range []string{"episodic_stream", "symbolic_fact", "anchor_set", "receipt", "eviction", "session"} {
+	for _, table := range []string{"episodic_stream", "episode_tier", "symbolic_fact", "anchor_set", "receipt", "eviction", "session"} {
 		if err := raw.Exec(`PRAGMA foreign_keys = OFF; PRAGMA legacy_alter_table = ON; ALTER TABLE ` + table + ` RENAME TO gone_` + table); err != nil {
 			t.Fatal(err)
 		}

@@ -116,11 +116,13 @@ func export(t *testing.T, path string, messages []string) storedSession {
 	return out
 }
 
-// load writes the rows into a new store.
+// load writes the rows into a new store of the schema that they are of. Opening it brings it up to date.
 func (s storedSession) load(t *testing.T, path string) {
 	t.Helper()
-	storetest.Open(t, store.Config{Path: path})
 	raw := storetest.Raw(t, path)
+	if err := raw.Migrate(6); err != nil {
+		t.Fatal(err)
+	}
 	for _, table := range s.Tables {
 		for _, row := range table.Rows {
 			for i, v := range row {

@@ -312,8 +312,12 @@ func (s *Session) store(ctx context.Context, l *live, w *Window, c *compaction, 
 		}
 		if c != nil {
 			steps := make([]store.StepRow, len(c.steps))
+			seqs := make(map[string]int64, len(c.entries))
+			for _, e := range c.entries {
+				seqs[e.Episode] = e.Seq
+			}
 			for i, st := range c.steps {
-				steps[i] = store.StepRow{Episode: st.Episode, From: st.From, To: st.To, Tokens: st.Tokens, Reason: st.Reason}
+				steps[i] = store.StepRow{Episode: st.Episode, Seq: seqs[st.Episode], From: st.From, To: st.To, Tokens: st.Tokens, Reason: st.Reason}
 			}
 			if err := tx.TakeSteps(s.e.project, s.id, string(w.ID), steps); err != nil {
 				return err

@@ -40,7 +40,7 @@ func TestRecordedRowsCannotBeChanged(t *testing.T) {
 	row := func(seq, id string) string {
 		return columns + ` VALUES (` + seq + `, '` + id + `', 1, 1, 'user', '', '', 0, 0, 0, 0, 0, 1, zeroblob(32), '', x'', x'', 0)`
 	}
-	const allowed = "eviction_tier superseded_by droppable fold_id"
+	const allowed = "superseded_by droppable fold_id"
 	var statements []string
 	info, err := raw.Query(`SELECT name FROM pragma_table_info('episodic_stream')`)
 	if err != nil {
@@ -57,7 +57,7 @@ func TestRecordedRowsCannotBeChanged(t *testing.T) {
 			`UPDATE episodic_stream SET `+name+` = `+name+` WHERE seq = 1 AND '`+name+`' NOT IN ('rowid', 'oid', '_rowid_') RETURNING 1`,
 			`UPDATE episodic_stream SET `+name+` = 77 WHERE seq = 1`,
 			`UPDATE OR REPLACE episodic_stream SET `+name+` = (SELECT `+name+` FROM episodic_stream WHERE seq = 2) WHERE seq = 1`,
-			`UPDATE OR IGNORE episodic_stream SET eviction_tier = 'live', `+name+` = 77 WHERE seq = 1`)
+			`UPDATE OR IGNORE episodic_stream SET droppable = 0, `+name+` = 77 WHERE seq = 1`)
 	}
 	if recorded < 17 {
 		t.Fatalf("only %d recorded columns", recorded)
@@ -73,14 +73,21 @@ func TestRecordedRowsCannotBeChanged(t *testing.T) {
 		`INSERT INTO episodic_stream `+row("-4", "ep_0"),
 		`INSERT INTO episodic_stream `+row("99", "ep_1")+` ON CONFLICT DO UPDATE SET content = x'01'`,
 		// The ladder.
-		`UPDATE episodic_stream SET eviction_tier = 'archived' WHERE seq = 1`,
-		`UPDATE episodic_stream SET eviction_tier = 'referenced' WHERE seq = 2`,
-		`UPDATE episodic_stream SET eviction_tier = 'gone' WHERE seq = 2`,
+		`UPDATE episode_tier SET eviction_tier = 'archived' WHERE seq = 1`,
+		`UPDATE episode_tier SET eviction_tier = 'gone' WHERE seq = 1`,
+		`UPDATE OR REPLACE episode_tier SET seq = 2 WHERE seq = 1`,
+		`UPDATE episode_tier SET rowid = 2 WHERE seq = 1`,
+		`INSERT INTO episode_tier (seq, eviction_tier) VALUES (2, 'referenced')`,
+		`INSERT INTO episode_tier (seq, eviction_tier) VALUES (2, 'live')`,
+		`INSERT INTO episode_tier (seq, eviction_tier) VALUES (1, 'masked')`,
+		`INSERT OR REPLACE INTO episode_tier (seq, eviction_tier) VALUES (1, 'dropped')`,
+		`INSERT OR REPLACE INTO episode_tier (seq, eviction_tier) VALUES (1, 'masked')`,
+		`INSERT INTO episode_tier (seq, eviction_tier) VALUES (1, 'masked') ON CONFLICT DO UPDATE SET eviction_tier = 'dropped'`,
 		// Older values, steps and pins.
 		`UPDATE symbolic_fact_version SET value = x'00'`,
 		`DELETE FROM symbolic_fact_version`,
 		`INSERT OR REPLACE INTO symbolic_fact_version SELECT * FROM symbolic_fact_version`,
-		`UPDATE eviction SET reason = 'x'`,
+		`UPDATE eviction SET steps = x'00'`,
 		`DELETE FROM eviction`,
 		`INSERT OR REPLACE INTO eviction SELECT * FROM eviction`,
 		`UPDATE anchor_set SET text = 'x'`,
@@ -97,7 +104,7 @@ func TestRecordedRowsCannotBeChanged(t *testing.T) {
 		`INSERT INTO semantic_atlas (entry_id, project_id, session_id, anchor_type, anchor_id, anchor_hash_at_write, text, origin, tokens, created, seal)
 		 VALUES ('sem_1', 'p', 's', 'episodic_stream', 'ep_1', NULL, 't', 'extracted', 1, 0, 0)`,
 	)
-	tables := []string{"episodic_stream", "symbolic_fact", "symbolic_fact_version", "eviction", "anchor_set", "dependency_graph_edge", "semantic_atlas"}
+	tables := []string{"episodic_stream", "symbolic_fact", "symbolic_fact_version", "episode_tier", "eviction", "anchor_set", "dependency_graph_edge", "semantic_atlas"}
 	before := dump(t, raw, tables)
 	for _, sql := range statements {
 		err := raw.Exec(sql)
@@ -112,11 +119,11 @@ func TestRecordedRowsCannotBeChanged(t *testing.T) {
 		t.Errorf("the refused statements changed the store:\n%s\nwas\n%s", after, before)
 	}
 	for _, sql := range []string{
-		`UPDATE episodic_stream SET eviction_tier = 'referenced' WHERE seq = 1`,
-		`UPDATE episodic_stream SET eviction_tier = 'archived' WHERE seq = 1`,
-		`UPDATE episodic_stream SET eviction_tier = 'dropped' WHERE seq = 1`,
-		`UPDATE episodic_stream SET eviction_tier = 'live' WHERE seq = 1`,
-		`UPDATE episodic_stream SET eviction_tier = 'masked' WHERE seq = 1`,
+		`UPDATE episode_tier SET eviction_tier = 'referenced' WHERE seq = 1`,
+		`UPDATE episode_tier SET eviction_tier = 'archived' WHERE seq = 1`,
+		`UPDATE episode_tier SET eviction_tier = 'dropped' WHERE seq = 1`,
+		`DELETE FROM episode_tier WHERE seq = 1`,
+		`INSERT INTO episode_tier (seq, eviction_tier) VALUES (1, 'masked')`,
 		`UPDATE episodic_stream SET superseded_by = 'ep_2', droppable = 1, fold_id = 'fold_1' WHERE seq = 1`,
 		`UPDATE episodic_stream SET superseded_by = '', droppable = 0, fold_id = '' WHERE seq = 1`,
 		`UPDATE anchor_set SET retired = 1`,

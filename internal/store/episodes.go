@@ -20,9 +20,12 @@ import (
 
 // episodeColumns reads an episode from episodic_stream e, with the names behind the numbers.
 const episodeColumns = `e.seq, e.episode_id, (SELECT project_id FROM project WHERE num = e.project_id), (SELECT session_id FROM session WHERE num = e.session_id),
-  e.role, e.eviction_tier, e.superseded_by, e.droppable, e.fold_id, e.call_id, e.tool_name,
+  e.role, ` + tierOf + `, e.superseded_by, e.droppable, e.fold_id, e.call_id, e.tool_name,
   CASE e.call_episode WHEN 0 THEN '' ELSE (SELECT c.episode_id FROM episodic_stream c WHERE c.seq = e.call_episode) END,
   e.call_index, e.at, e.created, e.tokens, (SELECT name FROM tokenizer WHERE num = e.tokenizer), e.content_digest, e.calls, e.reasoning, e.content, e.seal`
+
+// tierOf is the rung of an episode in episodic_stream e.
+const tierOf = `coalesce((SELECT t.eviction_tier FROM episode_tier t WHERE t.seq = e.seq), 'live')`
 
 // What selects the episodes of a project and of a session in episodic_stream e. The first takes the project's id, the second also the session's.
 const (
@@ -81,15 +84,17 @@ type Mark struct {
 	InDegree int
 }
 
-// Marks returns the marks of the project's episodes with those ids, without reading what they say. An id that the project does not have is left out.
-func (r *Reader) Marks(project string, ids []string) (map[string]Mark, error) {
-	marks := make(map[string]Mark, len(ids))
-	err := r.eachOf("marks", `
+// Marks returns the marks of the project's episodes at those positions by their ids, without reading what they say. A position that the project does not have is left
+// out.
+func (r *Reader) Marks(project string, seqs []int64) (map[string]Mark, error) {
+	marks := make(map[string]Mark, len(seqs))
+	err := r.each("marks", `
 SELECT e.episode_id, e.superseded_by <> '', e.droppable,
   (SELECT count(*) FROM dependency_graph_edge d WHERE d.project_id = ?1 AND d.to_id = e.episode_id AND d.kind <> 'supersedes') +
   (SELECT count(*) FROM symbolic_fact f INDEXED BY symbolic_fact_episode WHERE f.episode_id > 0 AND f.episode_id = e.seq AND f.project_id = e.project_id)
-FROM episodic_stream e
-WHERE e.project_id = (SELECT num FROM project WHERE project_id = ?1) AND e.episode_id IN `+idPlaces, []any{project}, ids, func(s *sqlite3.Stmt) error {
+FROM json_each(?2) j
+CROSS JOIN episodic_stream e ON e.seq = j.value
+WHERE e.project_id = (SELECT num FROM project WHERE project_id = ?1)`, []any{project, numberList(seqs)}, func(s *sqlite3.Stmt) error {
 		marks[s.ColumnText(0)] = Mark{Superseded: s.ColumnBool(1), Droppable: s.ColumnBool(2), InDegree: s.ColumnInt(3)}
 		return nil
 	})
@@ -155,7 +160,7 @@ func (r *Reader) Episodes(f EpisodeFilter) iter.Seq2[episode.Record, error] {
 		for i, t := range f.Tiers {
 			list[i] = t
 		}
-		q.in("e.eviction_tier", list)
+		q.in(tierOf, list)
 	}
 	if f.IDs != nil {
 		list := make([]any, len(f.IDs))
@@ -270,9 +275,9 @@ func (tx *Tx) AppendEpisode(e *episode.Record) error {
 	row := *e
 	row.Seq = p.top + 1
 	_, err = tx.exec(what, `
-INSERT INTO episodic_stream (seq, episode_id, project_id, session_id, role, eviction_tier, superseded_by, droppable, fold_id, call_id, tool_name,
+INSERT INTO episodic_stream (seq, episode_id, project_id, session_id, role, superseded_by, droppable, fold_id, call_id, tool_name,
   call_episode, call_index, at, created, tokens, tokenizer, content_digest, calls, reasoning, content, seal)
-VALUES (?, ?, ?, ?, ?, 'live', '', 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+VALUES (?, ?, ?, ?, ?, '', 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		row.Seq, e.ID, p.project, p.session, string(e.Role), e.Fold,
 		e.CallID, e.ToolName, call, e.CallIndex, at, recorded, e.Tokens, p.tokenizer, e.Digest[:],
 		calls, blob(e.Reasoning), blob(e.Content), seal(episodeSeal(&row, at, recorded, calls)...))

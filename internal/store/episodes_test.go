@@ -258,12 +258,12 @@ func TestMarkSuperseded(t *testing.T) {
 		if diff := cmp.Diff(map[string]int{"ep_1": 0, "ep_2": 0}, degrees); diff != "" {
 			t.Errorf("InDegree() (-want +got):\n%s", diff)
 		}
-		// More ids than a statement may have parameters: a prompt can hold that many episodes before its first compaction.
-		ids := make([]string, 40_000)
-		for i := range ids {
-			ids[i] = fmt.Sprint("ep_none_", i)
+		// More than a statement may have parameters: a prompt can hold that many episodes before its first compaction.
+		seqs := make([]int64, 40_000)
+		for i := range seqs {
+			seqs[i] = int64(i + 1)
 		}
-		marks, err4 := r.Marks("p", append(ids, "ep_1", "ep_2", "ep_q"))
+		marks, err4 := r.Marks("p", seqs)
 		if diff := cmp.Diff(map[string]store.Mark{"ep_1": {Superseded: true, Droppable: true}, "ep_2": {}}, marks); diff != "" {
 			t.Errorf("Marks() (-want +got):\n%s", diff)
 		}

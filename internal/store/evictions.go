@@ -26,19 +26,25 @@ type EvictionRow struct {
 // Evictions streams the session's steps in the order in which they were written, each rung by itself.
 func (r *Reader) Evictions(project, session string) iter.Seq2[EvictionRow, error] {
 	return func(yield func(EvictionRow, error) bool) {
+		what := "evictions of session " + session
 		seq := int64(0)
-		windows := sealedWindows(rows(r, "evictions of session "+session, stepsOf+`
+		windows := rows(r, what, windowColumns+`
 WHERE w.session_id = (SELECT num FROM session WHERE project_id = ? AND session_id = ?)
-ORDER BY w.num, x.ord`, []any{project, session}, scanStep))
-		for steps, err := range windows {
+ORDER BY w.num`, []any{project, session}, scanWindow)
+		for w, err := range windows {
 			if err != nil {
 				yield(EvictionRow{}, err)
 				return
 			}
+			steps, err := r.steps(w)
+			if err != nil {
+				yield(EvictionRow{}, fail(r.ctx, err, "%s", what))
+				return
+			}
 			for _, step := range steps {
-				rungs, err := step.rungs()
+				rungs, err := step.rungs(w)
 				if err != nil {
-					yield(EvictionRow{}, fail(r.ctx, err, "evictions of session %s", session))
+					yield(EvictionRow{}, fail(r.ctx, err, "%s", what))
 					return
 				}
 				for _, rung := range rungs {
@@ -53,76 +59,117 @@ ORDER BY w.num, x.ord`, []any{project, session}, scanStep))
 	}
 }
 
-// stepsOf reads the steps, with what the seals of their windows cover.
-const stepsOf = `
-SELECT e.episode_id, x.from_tier, x.to_tier, w.window_id, x.reason, x.tokens, w.at, w.num, w.session_id, x.ord, coalesce(s.steps, 0), coalesce(s.seal, 0)
+// windowColumns reads the steps of windows, with what their seals say.
+const windowColumns = `
+SELECT w.num, w.session_id, w.window_id, w.at, coalesce(x.steps, x''), coalesce(s.steps, 0), coalesce(s.seal, 0)
 FROM eviction_window w
-CROSS JOIN eviction x ON x.window_num = w.num
-JOIN episodic_stream e ON e.seq = x.episode_id
+LEFT JOIN eviction x ON x.window_num = w.num
 LEFT JOIN eviction_seal s ON s.window_num = w.num`
 
-// step is a row of stepsOf: one rung, or several that one plan takes an episode down. Its reason is decoded by rungs.
-type step struct {
-	EvictionRow
-	window, session, at, ord int64
-	stored                   string // the reason
-	steps, seal              int64  // of the window's seal; 0 where it has none
+// storedWindow is a row of windowColumns. sealed and seal are 0 where the window has no seal.
+type storedWindow struct {
+	evictionWindow
+	sealed int
+	seal   int64
 }
 
-func scanStep(s *sqlite3.Stmt) (step, error) {
-	row := step{
-		EvictionRow: EvictionRow{
-			Episode:  s.ColumnText(0),
-			From:     evict.Tier(s.ColumnInt(1)),
-			To:       evict.Tier(s.ColumnInt(2)),
-			WindowID: s.ColumnText(3),
-			Tokens:   s.ColumnInt(5),
-			At:       decodeTime(s.ColumnInt64(6)),
+func scanWindow(s *sqlite3.Stmt) (storedWindow, error) {
+	return storedWindow{
+		evictionWindow: evictionWindow{
+			num:      s.ColumnInt64(0),
+			session:  s.ColumnInt64(1),
+			windowID: s.ColumnText(2),
+			at:       s.ColumnInt64(3),
+			body:     s.ColumnBlob(4, nil),
 		},
-		stored:  s.ColumnText(4),
-		at:      s.ColumnInt64(6),
-		window:  s.ColumnInt64(7),
-		session: s.ColumnInt64(8),
-		ord:     s.ColumnInt64(9),
-		steps:   s.ColumnInt64(10),
-		seal:    s.ColumnInt64(11),
-	}
-	return row, nil
+		sealed: s.ColumnInt(5),
+		seal:   s.ColumnInt64(6),
+	}, nil
 }
 
-// sealedWindows gives the steps of one window after the other, compared with the seal where there is one. It goes on behind a window whose seal does not fit.
-func sealedWindows(all iter.Seq2[step, error]) iter.Seq2[[]step, error] {
-	return func(yield func([]step, error) bool) {
-		var steps []step
-		flush := func() bool {
-			if len(steps) == 0 {
-				return true
-			}
-			list := steps
-			steps = nil
-			if first := list[0]; first.steps > 0 {
-				w := evictionWindow{num: first.window, session: first.session, windowID: first.WindowID, at: first.at}
-				for _, s := range list {
-					w.add(s.ord, s.Episode, s.From, s.To, s.Tokens, s.stored)
-				}
-				if err := sealed("the steps of window "+first.WindowID, first.seal, w.sealed()); err != nil {
-					return yield(nil, err)
-				}
-			}
-			return yield(list, nil)
-		}
-		for s, err := range all {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if len(steps) > 0 && steps[0].window != s.window && !flush() {
-				return
-			}
-			steps = append(steps, s)
-		}
-		flush()
+// step is what is written down of one episode: one rung, or several that one plan takes it down.
+type step struct {
+	seq      int64
+	episode  string
+	from, to evict.Tier
+	tokens   int
+	stored   string // the reason as it is stored, decoded by rungs
+}
+
+// append adds the step to those of a window: the numbers, the length of the reason in bytes, and the reason.
+func (s *step) append(b []byte) []byte {
+	for _, n := range [...]int64{s.seq, int64(s.from), int64(s.to), int64(s.tokens)} {
+		b = append(strconv.AppendInt(b, n, 10), ' ')
 	}
+	b = append(strconv.AppendInt(b, int64(len(s.stored)), 10), ':')
+	return append(append(b, s.stored...), '\n')
+}
+
+// parseSteps is the inverse of append, for all steps of a window.
+func parseSteps(b []byte) (steps []step, err error) {
+	all := string(b)
+	rest := all
+	number := func(end string) (n int64) {
+		text, behind, ok := strings.Cut(rest, end)
+		n, e := strconv.ParseInt(text, 10, 64)
+		if !ok || e != nil {
+			err = fmt.Errorf("byte %d is not where a number stands: %w", len(all)-len(rest), ErrCorrupt)
+			return 0
+		}
+		rest = behind
+		return n
+	}
+	for len(rest) > 0 {
+		s := step{seq: number(" "), from: evict.Tier(number(" ")), to: evict.Tier(number(" ")), tokens: int(number(" "))}
+		n := number(":")
+		if err == nil && (n < 0 || n >= int64(len(rest)) || rest[n] != '\n' || min(s.from, s.to) < evict.Live || max(s.from, s.to) > evict.Dropped) {
+			err = fmt.Errorf("what stands in front of byte %d is no step: %w", len(all)-len(rest), ErrCorrupt)
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.stored, rest = rest[:n], rest[n+1:]
+		steps = append(steps, s)
+	}
+	return steps, nil
+}
+
+// steps returns the steps of a window, compared with its seal where it has one.
+func (r *Reader) steps(w storedWindow) ([]step, error) {
+	what := "the steps of window " + w.windowID
+	steps, err := parseSteps(w.body)
+	if err != nil {
+		return nil, &failure{what, err}
+	}
+	seqs := make([]int64, len(steps))
+	for i, s := range steps {
+		seqs[i] = s.seq
+	}
+	ids := make(map[int64]string, len(steps))
+	err = r.each(what, `
+SELECT e.seq, e.episode_id
+FROM json_each(?) j
+CROSS JOIN episodic_stream e ON e.seq = j.value
+WHERE e.session_id = ?`, []any{numberList(seqs), w.session}, func(s *sqlite3.Stmt) error {
+		ids[s.ColumnInt64(0)] = s.ColumnText(1)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	w.body = nil
+	for i := range steps {
+		id, ok := ids[steps[i].seq]
+		if !ok {
+			return nil, &failure{what, fmt.Errorf("step %d is of an episode that the session does not have: %w", i+1, ErrCorrupt)}
+		}
+		steps[i].episode = id
+		w.add(&steps[i])
+	}
+	if w.sealed > 0 {
+		return steps, sealed(what, w.seal, w.fieldsOf())
+	}
+	return steps, nil
 }
 
 // evictionWindow is where the steps of a transaction go.
@@ -131,29 +178,37 @@ type evictionWindow struct {
 	windowID     string
 	at           int64 // as it is stored
 	steps        int
-	fields       []any // what the steps add to the seal
+	body         []byte // the steps as they are stored
+	fields       []any  // what they add to the seal
 }
 
-// add takes a step into the seal, its reason as it is stored.
-func (w *evictionWindow) add(ord int64, episode string, from, to evict.Tier, tokens int, reason string) {
+// add takes a step in.
+func (w *evictionWindow) add(s *step) {
 	w.steps++
-	w.fields = append(w.fields, ord, episode, int64(from), int64(to), int64(tokens), reason)
+	w.body = s.append(w.body)
+	w.fields = append(w.fields, int64(w.steps), s.episode, int64(s.from), int64(s.to), int64(s.tokens), s.stored)
 }
 
-// sealed returns the fields that the window's seal covers.
-func (w *evictionWindow) sealed() []any {
+// fieldsOf returns the fields that the window's seal covers.
+func (w *evictionWindow) fieldsOf() []any {
 	return append([]any{w.num, w.session, w.windowID, w.at, int64(w.steps)}, w.fields...)
 }
 
-// sealEvictions seals the steps that went to the present window. No others can join them.
+// sealEvictions writes and seals the steps that went to the present window. No others can join them.
 func (tx *Tx) sealEvictions() error {
 	w := &tx.evictions
 	if w.steps == 0 {
 		return nil
 	}
-	_, err := tx.exec("seal the steps of window "+w.windowID, `
+	what := "steps of window " + w.windowID
+	_, err := tx.exec(what, `
+INSERT INTO eviction (window_num, steps)
+VALUES (?, ?)`, w.num, w.body)
+	if err == nil {
+		_, err = tx.exec(what, `
 INSERT INTO eviction_seal (window_num, steps, seal)
-VALUES (?, ?, ?)`, w.num, w.steps, seal(w.sealed()...))
+VALUES (?, ?, ?)`, w.num, w.steps, seal(w.fieldsOf()...))
+	}
 	*w = evictionWindow{}
 	return err
 }
@@ -222,27 +277,26 @@ func decodeReason(stored string, from, to evict.Tier, tokens int) string {
 	return beginning + middle
 }
 
-// rungs returns the steps that a row stands for. One that leads several rungs down has in front of its reason what each of them reclaims.
-func (s *step) rungs() ([]EvictionRow, error) {
-	if s.To <= s.From+1 {
-		row := s.EvictionRow
-		row.Reason = decodeReason(s.stored, s.From, s.To, s.Tokens)
+// rungs returns the rungs that a step of a window stands for. One that leads several rungs down has in front of its reason what each of them reclaims.
+func (s *step) rungs(w storedWindow) ([]EvictionRow, error) {
+	row := EvictionRow{Episode: s.episode, From: s.from, To: s.to, WindowID: w.windowID, Tokens: s.tokens, At: decodeTime(w.at)}
+	if s.to <= s.from+1 {
+		row.Reason = decodeReason(s.stored, s.from, s.to, s.tokens)
 		return []EvictionRow{row}, nil
 	}
 	stored := s.stored
-	rows := make([]EvictionRow, 0, s.To-s.From)
-	for from := s.From; from < s.To; from++ {
+	list := make([]EvictionRow, 0, s.to-s.from)
+	for from := s.from; from < s.to; from++ {
 		number, rest, ok := strings.Cut(stored, " ")
 		tokens, err := strconv.Atoi(number)
 		if !ok || err != nil {
-			return nil, fmt.Errorf("step %d of window %s: what its rungs reclaim is %q: %w", s.ord, s.WindowID, s.stored, ErrCorrupt)
+			return nil, fmt.Errorf("what the rungs of episode %s in window %s reclaim is %q: %w", s.episode, w.windowID, s.stored, ErrCorrupt)
 		}
-		row := s.EvictionRow
 		row.From, row.To, row.Tokens = from, from+1, tokens
-		rows, stored = append(rows, row), rest
+		list, stored = append(list, row), rest
 	}
-	for i := range rows {
-		rows[i].Reason = decodeReason(stored, rows[i].From, rows[i].To, rows[i].Tokens)
+	for i := range list {
+		list[i].Reason = decodeReason(stored, list[i].From, list[i].To, list[i].Tokens)
 	}
-	return rows, nil
+	return list, nil
 }

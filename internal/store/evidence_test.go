@@ -113,14 +113,17 @@ func TestVerifyMissesNoRow(t *testing.T) {
 func TestChangedStepsAreNoticed(t *testing.T) {
 	t.Parallel()
 	for _, damage := range []string{
-		`UPDATE eviction SET reason = 'x' WHERE window_num = 2 AND ord = 1`,
-		`UPDATE eviction SET tokens = 7 WHERE window_num = 2 AND ord = 2`,
-		`UPDATE eviction SET episode_id = 3 WHERE window_num = 2`,
+		`UPDATE eviction SET steps = CAST(CAST(steps AS TEXT) || '1' AS BLOB) WHERE window_num = 2`,
+		`UPDATE eviction SET steps = CAST(CAST(steps AS TEXT) || CAST(steps AS TEXT) AS BLOB) WHERE window_num = 2`,
+		`UPDATE eviction SET steps = CAST(replace(CAST(steps AS TEXT), char(10), ' ') AS BLOB) WHERE window_num = 2`,
+		`UPDATE eviction SET steps = CAST('3' || substr(CAST(steps AS TEXT), 2) AS BLOB) WHERE window_num = 2`,
+		`UPDATE eviction SET steps = CAST('77' || substr(CAST(steps AS TEXT), 2) AS BLOB) WHERE window_num = 2`,
+		`UPDATE eviction SET steps = CAST(substr(CAST(steps AS TEXT), 1, 2) || '9' || substr(CAST(steps AS TEXT), 4) AS BLOB) WHERE window_num = 2`,
+		`UPDATE eviction SET steps = x'00' WHERE window_num = 2`,
 		`UPDATE eviction_window SET window_id = 'win_9' WHERE num = 2`,
 		`UPDATE eviction_window SET at = at + 1 WHERE num = 2`,
 		`UPDATE eviction_seal SET seal = seal + 1 WHERE window_num = 2`,
-		`UPDATE eviction SET ord = 3 WHERE window_num = 2 AND ord = 2`,
-		`DELETE FROM eviction WHERE window_num = 2 AND ord = 2`,
+		`DELETE FROM eviction WHERE window_num = 2`,
 	} {
 		t.Run(damage, func(t *testing.T) {
 			t.Parallel()

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -116,24 +117,43 @@ func Steps(r *Reader) (n int) {
 
 // SetTier takes one step.
 func (tx *Tx) SetTier(project, session, id string, from, to evict.Tier, windowID, reason string, tokens int) error {
-	return tx.TakeSteps(project, session, windowID, []StepRow{{id, from, to, tokens, reason}})
+	seq, err := tx.seqOf("set tier", project, id)
+	if err != nil {
+		return err
+	}
+	return tx.TakeSteps(project, session, windowID, []StepRow{{id, seq, from, to, tokens, reason}})
 }
 
 // Statements returns how many statements the writer has begun.
 func Statements(s *Store) int { return s.wconn.runs }
 
-// LogRows returns how many rows the log of steps has.
+// LogRows returns how many steps are written down in the sealed windows.
 func LogRows(r *Reader) int {
-	n, _, err := r.conn.number(`SELECT count(*) FROM eviction`)
+	n, _, err := r.conn.number(`SELECT coalesce(sum(steps), 0) FROM eviction_seal`)
 	if err != nil {
 		panic(err)
 	}
 	return int(n)
 }
 
+// Seqs returns the positions of the episodes with those ids, of whatever project.
+func Seqs(r *Reader, ids ...string) (seqs []int64, err error) {
+	for _, id := range ids {
+		err = errors.Join(err, r.each("seq", `SELECT seq FROM episodic_stream WHERE episode_id = ?`, []any{id}, func(s *sqlite3.Stmt) error {
+			seqs = append(seqs, s.ColumnInt64(0))
+			return nil
+		}))
+	}
+	return seqs, err
+}
+
 // InDegree returns the in-degrees of [Reader.Marks].
 func (r *Reader) InDegree(project string, ids []string) (map[string]int, error) {
-	marks, err := r.Marks(project, ids)
+	seqs, err := Seqs(r, ids...)
+	if err != nil {
+		return nil, err
+	}
+	marks, err := r.Marks(project, seqs)
 	degrees := map[string]int{}
 	for _, id := range ids {
 		degrees[id] = marks[id].InDegree

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -61,6 +62,29 @@ func FuzzSplitAndTokenize(f *testing.F) {
 			if again := tokenize(term); !slices.Equal(again, []string{term}) {
 				t.Errorf("tokenize(%q) = %q, want itself", term, again)
 			}
+		}
+	})
+}
+
+// FuzzSteps reads the steps of a window as they are stored: what is read is written again as it was, but for the form of its numbers, and what is not is an error.
+func FuzzSteps(f *testing.F) {
+	f.Add([]byte("1 1 2 5 3:old\n"))
+	f.Add([]byte("12 1 4 -60 16:0 0 60 \x012.65\x02\n\n:\n13 4 1 -7 0:\n"))
+	f.Add([]byte("1 1 2 5 9:old\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		steps, err := parseSteps(b)
+		if err != nil {
+			if !errors.Is(err, ErrCorrupt) {
+				t.Fatalf("parseSteps(%q) = %v, want %v", b, err, ErrCorrupt)
+			}
+			return
+		}
+		var again []byte
+		for i := range steps {
+			again = steps[i].append(again)
+		}
+		if got, err := parseSteps(again); err != nil || !slices.Equal(steps, got) || len(again) > len(b) {
+			t.Fatalf("parseSteps(%q) = %v, written as %q and read as %v, %v", b, steps, again, got, err)
 		}
 	})
 }

@@ -63,9 +63,9 @@ FROM episodic_stream e
 WHERE e.seq > ?
 ORDER BY e.seq`,
 	owner: `
-SELECT episode_id, seq, at, '', eviction_tier
-FROM episodic_stream
-WHERE project_id = ?2 AND seq`,
+SELECT e.episode_id, e.seq, e.at, '', ` + tierOf + `
+FROM episodic_stream e
+WHERE e.project_id = ?2 AND e.seq`,
 }
 
 var factTrack = track{

@@ -20,11 +20,15 @@ func TestTakeStepsListsEveryRung(t *testing.T) {
 	usual := func(from, to evict.Tier, tokens int, notes string) string {
 		return fmt.Sprintf("tier %v → %v (value 2.65, %d tokens reclaimed)%s", from, to, tokens, notes)
 	}
+	seqOf := func(id string) (seq int64) {
+		fmt.Sscanf(id, "ep_%d", &seq)
+		return seq
+	}
 	step := func(id string, from, to evict.Tier, tokens int, notes string) store.StepRow {
-		return store.StepRow{Episode: id, From: from, To: to, Tokens: tokens, Reason: usual(from, to, tokens, notes)}
+		return store.StepRow{Episode: id, Seq: seqOf(id), From: from, To: to, Tokens: tokens, Reason: usual(from, to, tokens, notes)}
 	}
 	raw := func(id string, from, to evict.Tier, reason string) store.StepRow {
-		return store.StepRow{Episode: id, From: from, To: to, Tokens: -7, Reason: reason}
+		return store.StepRow{Episode: id, Seq: seqOf(id), From: from, To: to, Tokens: -7, Reason: reason}
 	}
 	steps := []store.StepRow{
 		step("ep_1", evict.Live, evict.Masked, 0, ""),
@@ -60,6 +64,7 @@ func TestTakeStepsListsEveryRung(t *testing.T) {
 		{"s", []store.StepRow{step("ep_6", evict.Live, evict.Masked, 1, ""), step("ep_6", evict.Masked, evict.Archived, 1, "")}, store.ErrRefused},
 		{"s", []store.StepRow{step("ep_6", evict.Live, evict.Masked, 1, ""), step("ep_6", evict.Referenced, evict.Archived, 1, "")}, store.ErrNotFound},
 		{"s", []store.StepRow{step("ep_6", evict.Live, evict.Masked, 1, ""), step("ep_7", evict.Live, evict.Masked, 1, "")}, store.ErrNotFound},
+		{"s", []store.StepRow{{Episode: "ep_6", Seq: 5, From: evict.Live, To: evict.Masked}}, store.ErrNotFound},
 		{"other", []store.StepRow{step("ep_6", evict.Live, evict.Masked, 1, "")}, store.ErrNotFound},
 		{"none", []store.StepRow{step("ep_6", evict.Live, evict.Masked, 1, "")}, store.ErrNotFound},
 	} {
@@ -89,8 +94,10 @@ func TestTakeStepsListsEveryRung(t *testing.T) {
 		return err
 	})
 	direct := storetest.Raw(t, path)
-	if err := direct.Exec(`UPDATE episodic_stream SET eviction_tier = 'referenced' WHERE episode_id = 'ep_6'`); err == nil {
-		t.Error("a rung can be skipped without a step, after a plan that had several")
+	for _, sql := range []string{`INSERT INTO episode_tier (seq, eviction_tier) VALUES (6, 'referenced')`, `UPDATE episode_tier SET eviction_tier = 'dropped' WHERE seq = 2`} {
+		if err := direct.Exec(sql); err == nil {
+			t.Errorf("%s: a rung can be skipped without a step, after a plan that had several", sql)
+		}
 	}
 }
 
@@ -109,7 +116,7 @@ func TestAPlanCostsFewStatementsAndRows(t *testing.T) {
 				return err
 			}
 			for from := evict.Live; from < evict.Archived; from++ {
-				steps = append(steps, store.StepRow{Episode: e.ID, From: from, To: from + 1, Tokens: i,
+				steps = append(steps, store.StepRow{Episode: e.ID, Seq: e.Seq, From: from, To: from + 1, Tokens: i,
 					Reason: fmt.Sprintf("tier %v → %v (value 2.65, %d tokens reclaimed)", from, from+1, i)})
 			}
 			decisions = append(decisions, store.DecisionRow{Ord: i, Kind: "episode", Episode: e.ID, Form: "full", Body: "{}"})

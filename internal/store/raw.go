@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 
 	"github.com/ncruces/go-sqlite3"
@@ -33,6 +34,20 @@ func (r *Raw) Exec(sql string, args ...any) error {
 		_, err = r.conn.exec(sql, args...)
 	}
 	return fail(context.Background(), err, "raw")
+}
+
+// Migrate makes the tables of an empty file as they were after the first n migrations.
+func (r *Raw) Migrate(n int) error {
+	scripts, err := migrations()
+	if err != nil {
+		return err
+	}
+	for _, script := range scripts[:n] {
+		if err := r.Exec(script); err != nil {
+			return err
+		}
+	}
+	return r.Exec(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, firstVersion-1+n))
 }
 
 // Query returns the rows of a query: int64, float64, string, []byte or nil in each column.

@@ -86,20 +86,54 @@ ORDER BY ord`, []any{project, session}, scanDecision))
 }
 
 // ReplaceDecisions replaces the session's decisions from fromOrd on by these, whose positions ascend from there. What stays at its position is written over: to
-// delete and to insert costs twice, and each is counted.
+// delete and to insert costs twice.
 func (tx *Tx) ReplaceDecisions(project, session string, fromOrd int, list []DecisionRow) error {
-	if err := tx.PutDecisions(project, session, list); err != nil {
-		return err
-	}
-	_, err := tx.exec("replace decisions of session "+session, `
+	what := "replace decisions of session " + session
+	return tx.countDecisions(what, project, session, func() error {
+		if err := tx.putDecisions(what, project, session, list); err != nil {
+			return err
+		}
+		_, err := tx.exec(what, `
 DELETE FROM render_decision
 WHERE project_id = ? AND session_id = ? AND ord >= ?`, project, session, fromOrd+len(list))
-	return err
+		return err
+	})
 }
 
 // PutDecisions adds the session's decisions at their positions, or writes them over those that are there.
 func (tx *Tx) PutDecisions(project, session string, list []DecisionRow) error {
+	if len(list) == 0 {
+		return nil
+	}
 	what := "put decisions of session " + session
+	return tx.countDecisions(what, project, session, func() error { return tx.putDecisions(what, project, session, list) })
+}
+
+// countDecisions counts the rows that change adds or takes away. They are numbered without gaps.
+func (tx *Tx) countDecisions(what, project, session string, change func() error) error {
+	const count = `
+SELECT coalesce(max(ord) + 1, 0)
+FROM render_decision
+WHERE project_id = ? AND session_id = ?`
+	before, err := tx.next(what, count, project, session)
+	if err == nil {
+		err = change()
+	}
+	if err != nil {
+		return err
+	}
+	after, err := tx.next(what, count, project, session)
+	if err != nil || after == before {
+		return err
+	}
+	_, err = tx.exec(what, `
+UPDATE meta
+SET value = value + ?
+WHERE name = 'rows of render_decision'`, after-before)
+	return err
+}
+
+func (tx *Tx) putDecisions(what, project, session string, list []DecisionRow) error {
 	for n := 0; len(list) > 0; list = list[n:] {
 		var sql string
 		n, sql = decisionSQL.of(len(list))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"sakur4/evict"
 	"sakur4/internal/vector"
 )
 
@@ -22,11 +23,11 @@ type Report struct {
 // triggers are the names without which the schema would not keep its promises.
 var triggers = [...]string{
 	"anchor_set_count", "anchor_set_no_delete", "anchor_set_no_replace", "anchor_set_no_update",
-	"episodic_stream_count", "episodic_stream_no_delete", "episodic_stream_no_renumber", "episodic_stream_no_replace", "episodic_stream_no_update", "episodic_stream_one_rung",
+	"episodic_stream_count", "episodic_stream_no_delete", "episodic_stream_no_renumber", "episodic_stream_no_replace", "episodic_stream_no_update", "episode_tier_first_rung", "episode_tier_one_rung",
 	"eviction_no_delete", "eviction_no_replace", "eviction_no_update",
 	"eviction_seal_count", "eviction_seal_no_delete", "eviction_seal_no_replace", "eviction_seal_no_update",
 	"eviction_window_no_delete", "eviction_window_no_replace", "eviction_window_no_update",
-	"folds_count", "note_count", "receipt_count", "render_decision_count", "render_decision_uncount", "snapshot_count",
+	"folds_count", "note_count", "receipt_count", "snapshot_count",
 	"semantic_atlas_count", "semantic_atlas_no_delete", "semantic_atlas_no_orphan", "semantic_atlas_no_replace", "semantic_atlas_no_update",
 	"symbolic_fact_no_delete", "symbolic_fact_version_count", "symbolic_fact_version_no_delete", "symbolic_fact_version_no_replace", "symbolic_fact_version_no_update",
 }
@@ -152,21 +153,50 @@ func (v *verifier) records() error {
 	)
 }
 
-// evictions compares the steps with the seals of their windows.
+// evictions compares the steps with the seals of their windows, and the tiers with where the last steps led.
 func (v *verifier) evictions() error {
-	for _, err := range sealedWindows(rows(v.reader, "steps", stepsOf+"\nORDER BY w.num, x.ord", nil, scanStep)) {
-		switch {
-		case errors.Is(err, ErrCorrupt):
-			v.report.add("%s", strings.TrimPrefix(err.Error(), "store: "))
-		case err != nil:
+	sessions, err := all(rows(v.reader, "sessions", `SELECT num FROM session ORDER BY num`, nil, func(s *sqlite3.Stmt) (int64, error) { return s.ColumnInt64(0), nil }))
+	if err != nil {
+		return err
+	}
+	for _, session := range sessions {
+		tiers := map[int64]evict.Tier{} // of the episodes that are not live
+		for w, err := range rows(v.reader, "steps", windowColumns+"\nWHERE w.session_id = ?\nORDER BY w.num", []any{session}, scanWindow) {
+			if err != nil {
+				return err
+			}
+			steps, err := v.reader.steps(w)
+			switch {
+			case errors.Is(err, ErrCorrupt):
+				v.report.add("%s", strings.TrimPrefix(err.Error(), "store: "))
+			case err != nil:
+				return err
+			}
+			for _, s := range steps {
+				if tiers[s.seq] = s.to; s.to == evict.Live {
+					delete(tiers, s.seq)
+				}
+			}
+		}
+		err := v.reader.each("tiers", `
+SELECT e.seq, e.episode_id, `+tierOf+`
+FROM episodic_stream e INDEXED BY episodic_stream_session
+WHERE e.session_id = ?
+ORDER BY e.seq`, []any{session}, func(s *sqlite3.Stmt) error {
+			led, ok := tiers[s.ColumnInt64(0)]
+			if !ok {
+				led = evict.Live
+			}
+			if tier := s.ColumnText(2); tier != led.String() {
+				v.report.add("episode %s is %s, but its last step led to %v", s.ColumnText(1), tier, led)
+			}
+			return nil
+		})
+		if err != nil {
 			return err
 		}
 	}
-	return v.list("window %s has %s steps, %s were sealed", `
-SELECT s.window_num, (SELECT count(*) FROM eviction x WHERE x.window_num = s.window_num) AS there, s.steps
-FROM eviction_seal s
-WHERE there <> s.steps
-ORDER BY s.window_num`)
+	return nil
 }
 
 // counted are the tables whose rows are counted as they are written.
@@ -204,18 +234,6 @@ func checkRows[T any](v *verifier, sql string, scan func(*sqlite3.Stmt) (T, erro
 
 func (v *verifier) relations() error {
 	for _, check := range [...]struct{ format, sql string }{
-		{"episode %s is %s, but its last step led to %s", `
-WITH last AS (
-  SELECT episode_id, CASE to_tier WHEN 1 THEN 'live' WHEN 2 THEN 'masked' WHEN 3 THEN 'referenced' WHEN 4 THEN 'archived' ELSE 'dropped' END AS tier,
-    max(window_num * 1000000000 + ord)
-  FROM eviction
-  GROUP BY episode_id
-)
-SELECT e.episode_id, e.eviction_tier, coalesce(x.tier, 'live')
-FROM episodic_stream e
-LEFT JOIN last x ON x.episode_id = e.seq
-WHERE e.eviction_tier <> coalesce(x.tier, 'live')
-ORDER BY e.seq`},
 		{"episode %s is of another project than its session", `
 SELECT e.episode_id
 FROM episodic_stream e
