@@ -155,6 +155,7 @@ func (s *Session) trimResults(ctx context.Context, l *live, p evict.Policy, wind
 				continue
 			}
 			l.chat.Retrim(e, rec, next)
+			l.words.drop(e)
 			l.touch(i)
 			again = true
 		}

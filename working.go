@@ -55,6 +55,9 @@ func (v *vocabulary) of(e *turn.Entry) []int32 {
 	return ids
 }
 
+// drop forgets what an entry holds, which shows something else now.
+func (v *vocabulary) drop(e *turn.Entry) { delete(v.held, e) }
+
 func (v *vocabulary) begin() {
 	if v.held == nil {
 		v.ids, v.held = map[string]int32{}, map[*turn.Entry][]int32{}
