@@ -81,6 +81,7 @@ func (s *Session) forced(ctx context.Context, l *live, head Head, target int, do
 	if err != nil {
 		return nil, nil, err
 	}
+	l.trial, l.settled = true, false
 	open := l.chat.OpenCalls()
 	l.chat.CloseOpen()
 	if len(l.chat.Entries) == 0 {
@@ -120,7 +121,12 @@ func (s *Session) forced(ctx context.Context, l *live, head Head, target int, do
 	return plan, func() (*live, error) {
 		l.Generation++
 		l.Base = l.counted.Total()
-		return l, s.persistCompaction(ctx, l, c)
+		if err := s.persistCompaction(ctx, l, c); err != nil {
+			return l, err
+		}
+		s.e.settle(l.settled, l.cache)
+		l.trial = false
+		return l, nil
 	}, nil
 }
 

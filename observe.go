@@ -161,7 +161,8 @@ func (s *Session) measured(r *receipt.Receipt, u Usage, l *live) {
 	if m != (boundary.Mismatch{}) {
 		c.Cause = cause(c, m)
 		if l != nil && l.cache != nil {
-			r.Notes = append(r.Notes, s.e.learned(m, l.cache)...)
+			r.Notes = append(r.Notes, learned(m, l.cache)...)
+			s.e.settle(m.Learned, l.cache)
 		}
 	}
 	if *u.CachedTokens > prompt && u.PromptTokens > 0 {

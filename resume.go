@@ -94,20 +94,20 @@ func (s *Session) replay(ctx context.Context, l *live) error {
 	}
 	m := l.cache.Observe(c.Predicted, c.Reused)
 	l.cache.GeneratedCount(max(st.Usage.CompletionTokens-1, 0))
-	l.notes = append(l.notes, s.e.learned(m, l.cache)...)
+	l.notes = append(l.notes, learned(m, l.cache)...)
+	if l.settled = l.settled || m.Learned; !l.trial {
+		s.e.settle(m.Learned, l.cache)
+	}
 	state := l.cache.State()
 	l.Cache = &state
 	return nil
 }
 
-// learned says in the words of a receipt what a measurement changed for good. What it says of the server holds for every session on it.
-func (e *Engine) learned(m boundary.Mismatch, c *boundary.Cache) []string {
+// learned says in the words of a receipt what a measurement changed for good.
+func learned(m boundary.Mismatch, c *boundary.Cache) []string {
 	var notes []string
 	if l := c.Learned(); m.Learned && l != nil {
 		notes = append(notes, "cache profile learned from what was measured: "+l.String())
-		e.mu.Lock()
-		e.settings = l
-		e.mu.Unlock()
 	}
 	if m.NoShift {
 		notes = append(notes, "the server does not move kept tokens: KV shift is not asked for any more")
@@ -116,6 +116,15 @@ func (e *Engine) learned(m boundary.Mismatch, c *boundary.Cache) []string {
 		notes = append(notes, "cache profile changed: from now on only measured rewind points are used")
 	}
 	return notes
+}
+
+// settle has what was learned of the server hold for every session on it.
+func (e *Engine) settle(learned bool, c *boundary.Cache) {
+	if l := c.Learned(); learned && l != nil {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.settings = l
+	}
 }
 
 // keepHeld stores the tokens that the server holds, for the time in which they cannot be rendered again.

@@ -157,6 +157,8 @@ type live struct {
 	notes   []string
 	profile boundary.Profile
 	words   *vocabulary
+	// trial says that nothing outside of this rendering may change: what was learned of the server, which settled says, waits until the outcome is stored.
+	trial, settled bool
 	// scattered says that the compaction under way takes out single turns from all over the session.
 	scattered bool
 	room      int // the window of the compaction under way, in tokens
