@@ -141,6 +141,7 @@ func (s *Session) next(ctx context.Context, head Head, down error) (*Window, err
 	if err := s.persist(ctx, l, w, c, placed); err != nil {
 		return nil, err
 	}
+	l.words.read(l.chat.Entries)
 	l.window = w
 	return w.copy(), nil
 }

@@ -1,6 +1,8 @@
 package sakur4
 
 import (
+	"slices"
+
 	"sakur4/evict"
 	"sakur4/internal/names"
 	"sakur4/internal/turn"
@@ -53,6 +55,17 @@ func (v *vocabulary) of(e *turn.Entry) []int32 {
 	}
 	v.held[e] = ids
 	return ids
+}
+
+// read looks for the names in the newest entries, back to one where that has been done: what a prompt costs so is little, a compaction that looks at all of them is
+// waited for.
+func (v *vocabulary) read(entries []*turn.Entry) {
+	for _, e := range slices.Backward(entries) {
+		if _, ok := v.held[e]; ok {
+			return
+		}
+		v.of(e)
+	}
 }
 
 // drop forgets what an entry holds, which shows something else now.

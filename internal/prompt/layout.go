@@ -19,7 +19,25 @@ import (
 // mark returns the text that stands for field n: letters and digits only, so that no template trims, escapes or splits it.
 func mark(n int) string { return "xQ" + strconv.Itoa(n) + "Qx" }
 
-var markPattern = regexp.MustCompile(`xQ(\d+)Qx`)
+// nextMark returns where the first mark of a text stands and the number of its field; start is -1 where there is none.
+func nextMark(text string) (start, end, field int) {
+	for at := 0; ; {
+		i := strings.Index(text[at:], "xQ")
+		if i < 0 {
+			return -1, -1, 0
+		}
+		start = at + i
+		digits := text[start+2:]
+		n := 0
+		for n < len(digits) && digits[n] >= '0' && digits[n] <= '9' {
+			n++
+		}
+		if field, err := strconv.Atoi(digits[:n]); err == nil && strings.HasPrefix(digits[n:], "Qx") {
+			return start, start + 2 + n + 2, field
+		}
+		at = start + 2
+	}
+}
 
 // argument marks are rendered as an object, since servers parse arguments.
 var (
@@ -92,20 +110,23 @@ func layout(text, skeleton string, items []Item, controls []string, toolsText st
 	for i := range p.starts {
 		p.starts[i] = -1
 	}
-	marks := markPattern.FindAllStringSubmatchIndex(skeleton, -1)
 	type piece struct {
 		seg string // what stands before the field
 		f   *field
 	}
 	var pieces []piece
 	at := 0
-	for _, m := range marks {
-		n, err := strconv.Atoi(skeleton[m[2]:m[3]])
-		if err != nil || n >= len(fs) {
+	for from := 0; ; {
+		start, end, n := nextMark(skeleton[from:])
+		if start < 0 {
+			break
+		}
+		start, from = from+start, from+end
+		if n >= len(fs) {
 			continue
 		}
-		seg := skeleton[at:m[0]]
-		at = m[1]
+		seg := skeleton[at:start]
+		at = from
 		if fs[n].args {
 			seg = argBefore.ReplaceAllString(seg, "")
 			if loc := argAfter.FindStringIndex(skeleton[at:]); loc != nil {
