@@ -22,6 +22,17 @@ func FuzzParseHeader(f *testing.F) {
 	good = append(binary.LittleEndian.AppendUint64(good, 5), "llama"...)
 	f.Add(good)
 	f.Add(good[:30])
+	axes := binary.LittleEndian.AppendUint64(append([]byte{}, good[:16]...), 2)
+	axes = append(axes, good[24:]...)
+	axes = append(binary.LittleEndian.AppendUint64(axes, 29), "llama.rope.dimension_sections"...)
+	axes = binary.LittleEndian.AppendUint32(axes, ggufArray)
+	axes = binary.LittleEndian.AppendUint32(axes, 5)
+	axes = binary.LittleEndian.AppendUint64(axes, 2)
+	axes = append(axes, 3, 0, 0, 0, 2, 0, 0, 0)
+	if h, err := parseHeader(bytes.NewReader(axes)); err != nil || !h.Fixed {
+		f.Errorf("parseHeader(two axes) = %+v, %v, want it fixed", h, err)
+	}
+	f.Add(axes)
 	f.Add([]byte("GGUF\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff"))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
