@@ -306,7 +306,11 @@ func (s *Session) squeeze(ctx context.Context, l *live, c *compaction) error {
 		}
 		if c.shift && !p.Shift && (len(p.Steps) > 0 || len(p.Trims) > 0) {
 			if len(c.steps) > 0 && l.counted.Total() <= c.limit {
-				break // the rest is not worth what a change of kept messages costs
+				// The rest is not worth what a change of kept messages costs.
+				if l.counted.Total() > c.target {
+					c.floor = nonEmpty(c.floor, "KV shift")
+				}
+				break
 			}
 			c.shift = false
 		}

@@ -244,7 +244,8 @@ type Plan struct {
 	Steps []evict.Step
 	// Before and After are the prompt's tokens, Target what was aimed at.
 	Before, After, Target int
-	// Floor names what kept the plan from its target or had to give way; "" for neither.
+	// Floor names what kept the plan from its target or had to give way; "" for neither. "KV shift" is that messages which the server moves would have
+	// had to change.
 	Floor string
 	// Reason is the planner's arithmetic in words, pass by pass: with the sizes that it expected, where Before, After and Cut are counted.
 	Reason string
