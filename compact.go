@@ -27,7 +27,7 @@ func (s *Session) Plan(ctx context.Context, head Head) (*Plan, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	// A rendering of its own: what is tried out on it never reaches the session's.
-	plan, _, err := s.tryForced(ctx, nil, head, 0)
+	plan, _, err := s.tryForced(ctx, head, 0)
 	return plan, err
 }
 
@@ -47,11 +47,11 @@ func (s *Session) Compact(ctx context.Context, head Head, target int) (*Plan, er
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	plan, apply, err := s.tryForced(ctx, s.live, head, target)
-	s.live = nil // whatever was changed in memory is not in the store
+	plan, apply, err := s.tryForced(ctx, head, target)
 	if err != nil || apply == nil {
 		return plan, err
 	}
+	s.live = nil
 	l, err := apply()
 	if err != nil {
 		return nil, err
@@ -62,22 +62,19 @@ func (s *Session) Compact(ctx context.Context, head Head, target int) (*Plan, er
 }
 
 // tryForced is forced, with the local counter where the backend fails to count.
-func (s *Session) tryForced(ctx context.Context, l *live, head Head, target int) (plan *Plan, apply func() (*live, error), err error) {
-	plan, apply, err = s.forced(ctx, l, head, target, nil)
+func (s *Session) tryForced(ctx context.Context, head Head, target int) (plan *Plan, apply func() (*live, error), err error) {
+	plan, apply, err = s.forced(ctx, head, target, nil)
 	if down := failedCount(ctx, err); down != nil {
-		return s.forced(ctx, nil, head, target, down)
+		return s.forced(ctx, head, target, down)
 	}
 	return plan, apply, err
 }
 
-// forced plans on a rendering that is not used any more unless the outcome is stored, or on one that it reads. apply stores the outcome; it is nil where there is
-// nothing to apply.
-func (s *Session) forced(ctx context.Context, l *live, head Head, target int, down error) (plan *Plan, apply func() (*live, error), err error) {
+// forced plans on a rendering of its own, read anew: one that prompts were made of remembers how they were counted, and would plan otherwise now and then. apply stores
+// the outcome; it is nil where there is nothing to apply.
+func (s *Session) forced(ctx context.Context, head Head, target int, down error) (plan *Plan, apply func() (*live, error), err error) {
 	backend, profile, fallback := s.server(ctx, down)
-	if !l.asStored(profile, fallback) {
-		l = nil
-	}
-	l, pins, _, err := s.load(ctx, l, profile)
+	l, pins, _, err := s.load(ctx, nil, profile)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -114,6 +111,10 @@ func (s *Session) forced(ctx context.Context, l *live, head Head, target int, do
 	if !c.applied() {
 		return plan, nil, nil
 	}
+	if plan.After >= plan.Before {
+		plan.Reason += "; not carried out: what waits to be said takes more than what would go"
+		return plan, nil, nil
+	}
 	if len(open) > 0 {
 		// The plan stands; carrying it out would close calls that are still being worked on.
 		return plan, func() (*live, error) { return nil, &PendingError{Calls: open} }, nil
@@ -128,27 +129,6 @@ func (s *Session) forced(ctx context.Context, l *live, head Head, target int, do
 		l.trial = false
 		return l, nil
 	}, nil
-}
-
-// asStored reports whether a rendering in memory is what would be read from the store, so that a compaction planned on it is the same, and makes it so where only its
-// count is another one: that of single messages may put a token elsewhere than that of the whole prompt.
-func (l *live) asStored(profile boundary.Profile, fallback string) bool {
-	switch {
-	case l == nil || l.counter == nil || l.counted == nil || l.cache == nil:
-		return false // nothing was made since it was read
-	case fallback != "" || l.fallback != "" || l.counterKey != counterKey(profile, fallback, l) || !sameCache(l.profile, profile):
-		return false // another server counts
-	case l.InSlot != "" || len(l.Held) > 0:
-		return false // the server holds something else than the last prompt
-	case l.dirty != len(l.chat.Entries) || l.stored != l.dirty || l.Sent != l.dirty || l.Covered != l.chat.Covered || l.Spoken != l.chat.Spoken ||
-		len(l.Pending) != len(l.chat.Pending) || len(l.chat.OpenCalls()) > 0:
-		return false // something was taken in that is not stored
-	}
-	if !l.counted.Full {
-		l.counted, l.keep = nil, 0
-	}
-	l.window, l.saved = nil, nil
-	return true
 }
 
 // persistCompaction stores a compaction that no prompt has shown yet.
