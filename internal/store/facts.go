@@ -16,7 +16,7 @@ import (
 const factColumns = `f.fact_id, (SELECT project_id FROM project WHERE num = f.project_id), f.qualified_name, f.kind, f.file_path, f.source, f.value, f.ast_hash,
   ` + factEpisode + `, f.byte_offset, f.line, f.first_seen, f.updated, f.version`
 
-// factEpisode is the id of the episode that a fact was read in, ” for a file's.
+// factEpisode is the id of the episode that a fact was read in, and no text for a file's.
 const factEpisode = `CASE f.episode_id WHEN 0 THEN '' ELSE coalesce((SELECT episode_id FROM episodic_stream WHERE seq = f.episode_id), 'number ' || f.episode_id) END`
 
 // factProject selects the facts of a project in symbolic_fact f. It takes the project's id.
