@@ -28,8 +28,8 @@ const (
 	noteShare     = 40
 	noteRest      = 100
 	maxGoneTokens = 800
-	// With KV shift a compaction is to cost three in a hundred of what it frees: shiftShare is that part of the window, where a compaction frees three tenths of it.
-	shiftShare = 111
+	// With KV shift all compactions together are to cost at most this share of the session's new tokens: the list takes what is left of it.
+	shiftAgain = .03
 	// goneBytes is what a token holds of such a list, which is little: names are made of many short tokens.
 	goneBytes = 3
 	// goneHalf is after how many episodes a name has lost half of its weight.
@@ -69,11 +69,11 @@ func (l *live) leave(entries []*turn.Entry) {
 
 // goneTokens is the room of the list in a window of that many tokens.
 func (l *live) goneTokens(window int) int {
-	share := noteShare
+	room := window / noteShare
 	if l.scattered {
-		share = shiftShare
+		room = min(room, int(float64(l.Fresh)*shiftAgain)-l.Again)
 	}
-	return min(max(window/share-noteRest, 0), maxGoneTokens)
+	return min(max(room-noteRest, 0), maxGoneTokens)
 }
 
 // goneNames returns the names for the note, the likeliest first: those that nothing in the prompt holds, nor an earlier
