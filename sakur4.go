@@ -181,8 +181,9 @@ type Engine struct {
 
 // Open opens or creates the store at path for one project. ":memory:" is a store that lives as long as the engine, with identical semantics.
 //
-// The errors are [ErrLocked], [ErrCorrupt], [ErrWrongKey], [ErrUnsupported], [ErrEmbedderChanged] and those of the file system. A server that is down is no error:
-// it is asked when it is needed.
+// The errors are [ErrLocked], [ErrCorrupt], [ErrWrongKey], [ErrUnsupported], [ErrEmbedderChanged], those of the file system, and [ErrReadOnly] for a store of an earlier
+// version that is opened read-only: opened for writing it is brought up to date, which a process of that version that has it open notices by errors. A server that is down
+// is no error: it is asked when it is needed.
 func Open(ctx context.Context, path string, opts *Options) (*Engine, error) {
 	var o Options
 	if opts != nil {

@@ -22,6 +22,9 @@ type conn struct {
 	cache map[string]*stmt
 	runs  int   // statements that were begun
 	state state // of the file when the connection was opened, where the store is still
+	// written is SQLite's number of the last state of which the connection knows that its schema is ours; checked says that there is one.
+	written uint32
+	checked bool
 }
 
 // stmt is a prepared statement. busy guards a cached one against a second use while its rows are being read.

@@ -28,7 +28,7 @@ const edgeColumns = `project_id, from_id, to_id, kind, site, seen_hash, confiden
 // has hundreds of facts, and each edge would touch two more pages.
 const factEdges = `
 UNION ALL
-SELECT (SELECT project_id FROM project WHERE num = f.project_id), f.fact_id, ` + factEpisode + `, 'derived_from', '', '', 1.0, f.updated
+SELECT (SELECT project_id FROM project WHERE num = f.project_id), f.fact_id, ` + factEpisode + `, 'derived_from', '', '', 1.0, f.renewed
 FROM symbolic_fact f`
 
 // Edges returns the project's edges, sorted by to, kind and from. An empty from, to or kind stands for any.

@@ -14,7 +14,7 @@ import (
 
 // factColumns reads a fact from symbolic_fact f, with the names behind the numbers.
 const factColumns = `f.fact_id, (SELECT project_id FROM project WHERE num = f.project_id), f.qualified_name, f.kind, f.file_path, f.source, f.value, f.ast_hash,
-  ` + factEpisode + `, f.byte_offset, f.line, f.first_seen, f.updated, f.version`
+  ` + factEpisode + `, f.byte_offset, f.line, f.first_seen, f.renewed, f.version`
 
 // factEpisode is the id of the episode that a fact was read in, and no text for a file's.
 const factEpisode = `CASE f.episode_id WHEN 0 THEN '' ELSE coalesce((SELECT episode_id FROM episodic_stream WHERE seq = f.episode_id), 'number ' || f.episode_id) END`
@@ -285,7 +285,7 @@ func (tx *Tx) insertFact(what string, l *ledger, row *symbolic.Row) (num int64, 
 		return 0, err
 	}
 	n, err := tx.exec(what, `
-INSERT INTO symbolic_fact (num, revision, fact_id, project_id, qualified_name, kind, file_path, source, value, ast_hash, episode_id, byte_offset, line, first_seen, updated, version)
+INSERT INTO symbolic_fact (num, revision, fact_id, project_id, qualified_name, kind, file_path, source, value, ast_hash, episode_id, byte_offset, line, first_seen, renewed, version)
 VALUES (?1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13,
   CASE ?10 WHEN 0 THEN 1 + (SELECT coalesce(max(version), 0) FROM symbolic_fact_version WHERE fact_id = ?2) ELSE 1 END)
 ON CONFLICT (project_id, qualified_name, kind, file_path) DO NOTHING`,
@@ -384,7 +384,7 @@ func (tx *Tx) replaceFact(what string, l *ledger, num int64, old, row *symbolic.
 	}
 	_, err = tx.exec(what, `
 UPDATE symbolic_fact
-SET source = ?, value = ?, ast_hash = ?, episode_id = ?, byte_offset = ?, line = ?, updated = ?, version = version + 1, revision = ?
+SET source = ?, value = ?, ast_hash = ?, episode_id = ?, byte_offset = ?, line = ?, renewed = ?, version = version + 1, revision = ?
 WHERE num = ?`,
 		row.Source, blob(row.Value), storedHash(row.ASTHash), l.episode, row.Offset, row.Line, l.at, revision, num)
 	if err != nil {

@@ -20,7 +20,7 @@ var factChunks = [...]int{64, 16, 4, 1}
 var insertFactsSQL = sync.OnceValue(func() (all [len(factChunks)]string) {
 	for i, n := range factChunks {
 		var b strings.Builder
-		b.WriteString("INSERT OR FAIL INTO symbolic_fact (project_id, first_seen, updated, episode_id, version, num, revision,\n" +
+		b.WriteString("INSERT OR FAIL INTO symbolic_fact (project_id, first_seen, renewed, episode_id, version, num, revision,\n" +
 			"  fact_id, qualified_name, kind, file_path, source, value, ast_hash, byte_offset, line)\nVALUES ")
 		for row := range n {
 			if row > 0 {

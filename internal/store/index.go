@@ -84,7 +84,7 @@ FROM symbolic_fact f INDEXED BY symbolic_fact_revision
 WHERE f.revision <> f.num AND f.revision > ?1
 ORDER BY 1`,
 	owner: `
-SELECT fact_id, num, updated, '', ''
+SELECT fact_id, num, renewed, '', ''
 FROM symbolic_fact
 WHERE project_id = ?2 AND num`,
 }

@@ -21,7 +21,7 @@ type DecisionRow struct {
 	Kind, Episode, Form, Body string
 }
 
-const stateColumns = `version, generation, body, updated, project_id, session_id, seal`
+const stateColumns = `version, generation, body, made, project_id, session_id, seal`
 
 func scanState(s *sqlite3.Stmt) (RenderState, error) {
 	state := RenderState{Version: s.ColumnInt(0), Generation: s.ColumnInt(1), Body: s.ColumnText(2), Updated: decodeTime(s.ColumnInt64(3))}
@@ -48,17 +48,17 @@ func (r *Reader) LastRenderState(project string) (RenderState, error) {
 SELECT `+stateColumns+`
 FROM render_state
 WHERE project_id = ?
-ORDER BY updated DESC, session_id
+ORDER BY made DESC, session_id
 LIMIT 1`, []any{project}, scanState)
 }
 
 // PutRenderState replaces the session's state.
 func (tx *Tx) PutRenderState(project, session string, state RenderState) error {
 	_, err := tx.exec("put render state of session "+session, `
-INSERT INTO render_state (project_id, session_id, version, generation, body, updated, seal)
+INSERT INTO render_state (project_id, session_id, version, generation, body, made, seal)
 VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (project_id, session_id) DO UPDATE
-SET version = excluded.version, generation = excluded.generation, body = excluded.body, updated = excluded.updated, seal = excluded.seal`,
+SET version = excluded.version, generation = excluded.generation, body = excluded.body, made = excluded.made, seal = excluded.seal`,
 		project, session, state.Version, state.Generation, state.Body, tx.store.cfg.Now(), seal(state.seal(project, session)...))
 	return err
 }

@@ -128,6 +128,29 @@ func (s *Store) lockWriter(ctx context.Context) error { return s.acquire(ctx, s.
 
 func (s *Store) unlockWriter() { <-s.writer }
 
+// ofThisSchema fails where a newer version of the module has brought the store to its schema since it was opened here: what is read and written by the rules of
+// this one would be wrong. It is asked in each transaction, which fixes the answer for the time that it takes.
+func (s *Store) ofThisSchema(ctx context.Context, c *conn) error {
+	version, _, err := c.number(`PRAGMA user_version`)
+	if err == nil && version > latest() {
+		err = fmt.Errorf("schema version %d since it was opened, this is %d: %w", version, latest(), ErrNewer)
+	}
+	return fail(ctx, err, "store")
+}
+
+// stillOfThisSchema is ofThisSchema for a transaction that writes: it has seen the newest state already, and asks only where that is another one's.
+func (s *Store) stillOfThisSchema(ctx context.Context, c *conn) error {
+	if v, ok := dataVersion(c); ok && c.checked && v == c.written {
+		return nil
+	}
+	c.checked = false
+	if err := s.ofThisSchema(ctx, c); err != nil {
+		return err
+	}
+	c.written, c.checked = dataVersion(c)
+	return nil
+}
+
 // transact runs f between BEGIN IMMEDIATE and COMMIT on c. When f does not return, or the transaction cannot be ended, c is closed and
 // lost is called: what SQLite's memory holds then is not known.
 func (s *Store) transact(ctx context.Context, c *conn, lost func(), f func(*conn) error) (err error) {
@@ -152,7 +175,9 @@ func (s *Store) transact(ctx context.Context, c *conn, lost func(), f func(*conn
 		sound = true
 		return fail(ctx, err, "write")
 	}
-	err = f(c)
+	if err = s.stillOfThisSchema(ctx, c); err == nil {
+		err = f(c)
+	}
 	c.SetInterrupt(context.Background())
 	if err == nil {
 		err = fail(ctx, ctx.Err(), "write")
@@ -160,6 +185,9 @@ func (s *Store) transact(ctx context.Context, c *conn, lost func(), f func(*conn
 	if err == nil {
 		if _, err = c.exec(`COMMIT`); err == nil {
 			sound = true
+			if c.checked {
+				c.written, c.checked = dataVersion(c)
+			}
 			return nil
 		}
 		err = fail(ctx, err, "write: commit")
@@ -233,7 +261,9 @@ func (s *Store) snapshot(ctx context.Context, take func(context.Context) (*conn,
 	}
 	r := &Reader{store: s, conn: c, ctx: ctx}
 	defer r.end()
-	err = f(r)
+	if err = s.ofThisSchema(ctx, c); err == nil {
+		err = f(r)
+	}
 	c.SetInterrupt(context.Background())
 	if !c.GetAutocommit() {
 		if _, e := c.exec(`ROLLBACK`); e != nil {

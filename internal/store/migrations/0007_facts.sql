@@ -1,12 +1,13 @@
 -- The ledger takes fewer pages. project_id and episode_id are the numbers of the rows that they name, 0 for a fact that was read in a file: what is written for the
 -- facts of a result lies together at the end of the index of episodes. ast_hash is a blob where it is a hash of 32 bytes, the text as it is otherwise. num and revision
 -- go up together: a fact is inserted with the next number as both of them, and gets the next one as its revision with each new value, so that only those that
--- were replaced need an index. Whoever names a project that is not there is told at the end of the transaction.
+-- were replaced need an index. updated is called renewed now: a process of an earlier version that has the store open while it is brought up to date is to fail, and
+-- not to find nothing. Whoever names a project that is not there is told at the end of the transaction.
 
 PRAGMA defer_foreign_keys = ON;
 
-DROP VIEW semantic_atlas_staleness;
-DROP TRIGGER semantic_atlas_no_orphan;
+DROP VIEW IF EXISTS semantic_atlas_staleness;
+DROP TRIGGER IF EXISTS semantic_atlas_no_orphan;
 
 CREATE TABLE symbolic_fact_before AS
 SELECT * FROM symbolic_fact;
@@ -29,12 +30,12 @@ CREATE TABLE symbolic_fact (
   byte_offset    INTEGER NOT NULL,
   line           INTEGER NOT NULL,
   first_seen     INTEGER NOT NULL,
-  updated        INTEGER NOT NULL,
+  renewed        INTEGER NOT NULL,
   version        INTEGER NOT NULL CHECK (version > 0),
   revision       INTEGER NOT NULL CHECK (revision >= num)
 ) STRICT;
 
-INSERT INTO symbolic_fact (num, fact_id, project_id, qualified_name, kind, file_path, source, value, ast_hash, episode_id, byte_offset, line, first_seen, updated, version, revision)
+INSERT INTO symbolic_fact (num, fact_id, project_id, qualified_name, kind, file_path, source, value, ast_hash, episode_id, byte_offset, line, first_seen, renewed, version, revision)
 SELECT
   f.num,
   f.fact_id,

@@ -10,7 +10,7 @@ SELECT seq, eviction_tier
 FROM episodic_stream
 WHERE eviction_tier <> 'live';
 
-DROP TRIGGER episodic_stream_one_rung;
+DROP TRIGGER IF EXISTS episodic_stream_one_rung;
 
 ALTER TABLE episodic_stream DROP COLUMN eviction_tier;
 
@@ -73,6 +73,10 @@ BEGIN
 END;
 
 -- A compaction takes hundreds of decisions away, each of which was counted by itself: the store counts them together.
-DROP TRIGGER render_decision_count;
+DROP TRIGGER IF EXISTS render_decision_count;
 
-DROP TRIGGER render_decision_uncount;
+DROP TRIGGER IF EXISTS render_decision_uncount;
+
+-- A process of an earlier version that has the store open meanwhile would write decisions that nobody counts: its state of the rendering, which it writes with them,
+-- finds no column of that name.
+ALTER TABLE render_state RENAME COLUMN updated TO made;
