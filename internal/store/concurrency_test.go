@@ -19,9 +19,9 @@ import (
 	"sakur4/internal/storetest"
 )
 
-// TestEveryAcknowledgedEpisodeSurvivesKilledProcesses lets 8 processes append 200 episodes each to one file. Each is killed after a
+// TestPitfall28KilledProcesses lets 8 processes append 200 episodes each to one file. Each is killed after a
 // random number of acknowledgements and goes on in a new process, until all are there.
-func TestEveryAcknowledgedEpisodeSurvivesKilledProcesses(t *testing.T) {
+func TestPitfall28KilledProcesses(t *testing.T) {
 	t.Parallel()
 	const processes, appends = 8, 200
 	seed := rand.Uint64()

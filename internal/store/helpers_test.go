@@ -14,7 +14,7 @@ import (
 	"sakur4/symbolic"
 )
 
-// writerVariable makes the test binary a writing process: see TestEveryAcknowledgedEpisodeSurvivesKilledProcesses.
+// writerVariable makes the test binary a writing process: see TestPitfall28KilledProcesses.
 const writerVariable = "SAKUR4_TEST_STORE_WRITER"
 
 func TestMain(m *testing.M) {

@@ -81,10 +81,16 @@ func (s *Store) migrate(ctx context.Context, c *conn) error {
 	if err != nil {
 		return err
 	}
-	for {
+	for steps := 0; ; steps++ {
 		done, err := migrateStep(ctx, c, scripts)
-		if err != nil || done {
+		if err != nil {
 			return err
+		}
+		if done {
+			if steps > 0 {
+				_ = c.Exec(`PRAGMA incremental_vacuum`) // what was written anew leaves as much free; what cannot be given back now is when stores are closed
+			}
+			return nil
 		}
 	}
 }

@@ -234,6 +234,10 @@ func checkRows[T any](v *verifier, sql string, scan func(*sqlite3.Stmt) (T, erro
 
 func (v *verifier) relations() error {
 	for _, check := range [...]struct{ format, sql string }{
+		{"%s outside of a transaction: rungs of the ladder may have been skipped", `
+SELECT name
+FROM meta
+WHERE name = 'rungs are listed'`},
 		{"episode %s is of another project than its session", `
 SELECT e.episode_id
 FROM episodic_stream e
