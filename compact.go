@@ -413,7 +413,10 @@ func (s *Session) apply(ctx context.Context, l *live, c *compaction, in evict.In
 		// Where only the end of the chat went, the message that is now the newest lies before the first change, and changes all the same.
 		content := l.chat.Entries[n].Message.Content
 		if e := l.chat.Entries[n]; c.shift && (e.Seq <= l.SentSeq || e.Role == episode.Assistant) {
-			l.archiveLater(gone) // the next message says it, and which pins are in force: this one stays as it is
+			l.archiveLater(gone) // the next message says it: this one stays as it is
+			if !c.force {
+				l.placePins(c.pins) // but the prompt that is being made has every pin, also one whose message has just gone
+			}
 		} else {
 			l.archive(gone)
 			l.placePins(c.pins)
