@@ -245,7 +245,8 @@ func (b *builder) nest() {
 				d.parent = p.parent
 			}
 		}
-		d.sigStart, d.sigEnd = max(d.sigStart, d.start), min(d.sigEnd, d.end)
+		d.sigStart = min(max(d.sigStart, d.start), d.end)
+		d.sigEnd = max(min(d.sigEnd, d.end), d.sigStart)
 		stack = append(stack, i)
 	}
 }

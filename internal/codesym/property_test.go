@@ -217,6 +217,33 @@ func TestHashes(t *testing.T) {
 	}
 }
 
+// TestLeftOut leaves out each mark of the texts of the other tests, one at a time: the promises of the package hold for what is left.
+func TestLeftOut(t *testing.T) {
+	t.Parallel()
+	for lang, src := range samples {
+		t.Run(string(lang), func(t *testing.T) {
+			t.Parallel()
+			texts := []string{src}
+			for _, cases := range goldens[lang] {
+				for _, c := range cases {
+					texts = append(texts, c.src)
+				}
+			}
+			for _, src := range texts {
+				for at := range len(src) {
+					if c := src[at]; c == ' ' || c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' {
+						continue
+					}
+					broken := src[:at] + src[at+1:]
+					if err := check(parse(t, lang, broken), broken); err != nil {
+						t.Errorf("Parse(%s, %q): %v", lang, broken, err)
+					}
+				}
+			}
+		})
+	}
+}
+
 func TestHashesOfGoFiles(t *testing.T) {
 	t.Parallel()
 	for path, src := range goFiles(t, 10*goEvery()) {

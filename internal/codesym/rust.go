@@ -193,13 +193,13 @@ func (r *rustFile) simple(d decl, first, head, name int) int {
 
 // until returns the next semicolon, or brace where brace is set, outside of brackets, or the token before which none can follow.
 func (r *rustFile) until(i int, brace bool) int {
-	for ; i < len(r.toks); i++ {
+	for from := i; i < len(r.toks); i++ {
 		t := &r.toks[i]
 		if t.kind != tokenPunct {
 			if t.first && t.kind == tokenIdent && !r.isOpen(i-1) {
 				switch r.text(i) {
 				case "fn", "pub", "impl", "struct", "enum", "trait", "mod", "use", "static":
-					return i // the semicolon is missing
+					return r.beforeAttributes(from, i) // the semicolon is missing
 				}
 			}
 			continue
@@ -215,6 +215,18 @@ func (r *rustFile) until(i int, brace bool) int {
 		case '(', '[':
 			i = r.after(i) - 1
 		}
+	}
+	return i
+}
+
+// beforeAttributes returns the first token of the attributes in front of the token i, which begin at from or later: they belong to what begins at i.
+func (r *rustFile) beforeAttributes(from, i int) int {
+	for r.is(i-1, ']') {
+		open := int(r.toks[i-1].match)
+		if open <= from || !r.is(open-1, '#') {
+			break
+		}
+		i = open - 1
 	}
 	return i
 }

@@ -90,6 +90,18 @@ func TestRustBroken(t *testing.T) {
 
 var rustBrokenCases = []golden{
 	{
+		name: "brace, and attributes behind", src: "mod tests\n    use super::*;\n\n    #[test]\n    fn a() {\n        b();\n    }\n}\n\nmod c\n#[cfg(d)]\n#[path = \"e\"]\npub fn f() {}\n\nfn g()\n#[test]\nfn h() {}\n",
+		want: `
+module tests 1-1 | mod tests
+import super::* 2-2 | use super::*
+function a 4-7 | fn a() [test]
+module c 10-10 | mod c
+function f 11-13 | pub fn f()
+function g 15-15 | fn g()
+function h 16-17 | fn h() [test]
+`,
+	},
+	{
 		name: "quote, and another elsewhere", src: "fn a() {\n    f(list\", 1);\n}\n\nfn b() {\n    g();\n}\n\nfn c() {\n    h(\"x\");\n    let q = '\"';\n    i(\"y\");\n}\n\nfn d() {}\n// it's \" here\n",
 		want: `
 function a 1-3 | fn a() [partial]
@@ -109,7 +121,7 @@ function c 12-12 | fn c()
 }
 
 func FuzzRust(f *testing.F) {
-	fuzz(f, codesym.Rust, rustSample, "impl", "enum A { #", "use a::{b,", "fn a() -> r#\"", "#[a")
+	fuzz(f, codesym.Rust, rustSample, "impl", "enum A { #", "use a::{b,", "fn a() -> r#\"", "#[a", "mod a\n#[b]\n    fn c", "const A: u8\n#[b]\npub const C: u8;")
 }
 
 const rustWant = `
