@@ -1,6 +1,7 @@
 package sakur4
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,7 +119,7 @@ func (r DreamReport) String() string {
 		if it.Action == DreamSkipped && it.Entry == "" {
 			continue // an episode that is too short is nothing to read about
 		}
-		fmt.Fprintf(&b, "\n  %s %s", it.Action, nonEmpty(it.Entry, string(it.Episode)))
+		fmt.Fprintf(&b, "\n  %s %s", it.Action, cmp.Or(it.Entry, string(it.Episode)))
 		if it.Replaces != "" {
 			fmt.Fprintf(&b, " in place of %s", it.Replaces)
 		}

@@ -2,7 +2,6 @@ package sakur4
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -11,6 +10,7 @@ import (
 	"sakur4/evict"
 	"sakur4/internal/digest"
 	"sakur4/internal/episode"
+	"sakur4/internal/rendering"
 	"sakur4/internal/store"
 	"sakur4/internal/turn"
 )
@@ -197,11 +197,8 @@ func (s *Session) sentSeq(tx *store.Tx) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	var st renderState
-	if err := json.Unmarshal([]byte(row.Body), &st); err != nil {
-		return 0, fmt.Errorf("%w: render state of session %q: %w", ErrCorrupt, s.id, err)
-	}
-	return st.SentSeq, nil
+	seq, err := rendering.SentSeq(row.Body)
+	return seq, s.damaged(err)
 }
 
 // firstAndLastUser returns the ids of the session's task root and of its newest user turn.
@@ -217,77 +214,33 @@ func (s *Session) firstAndLastUser(tx *store.Tx) (ids []string, err error) {
 	return ids, nil
 }
 
-// fold brings a rendering up to date with the folds that were closed.
-func (s *Session) fold(ctx context.Context, l *live) error {
-	return wrap(s.e.st.Read(ctx, func(r *store.Reader) error { return l.applyFolds(r, s.e.project, s.id) }))
-}
-
-// applyFolds takes the turns of folds that were closed since out of the prompt, and puts their summaries where they were opened.
-// It is the one break of a prompt besides a compaction.
-func (l *live) applyFolds(r *store.Reader, project, session string) error {
-	folds, err := r.Folds(project, session)
-	if err != nil {
-		return err
-	}
-	for _, f := range folds {
-		if f.Summary == "" || slices.Contains(l.Folded, f.ID) {
-			continue
-		}
-		if err := l.applyFold(r, project, f); err != nil {
-			return err
-		}
-		l.Folded = append(l.Folded, f.ID)
-	}
-	return nil
-}
-
-func (l *live) applyFold(r *store.Reader, project string, f store.FoldRow) error {
-	summary, err := r.Episode(project, f.Summary)
-	if err != nil {
-		return err
-	}
-	folded := map[string]bool{}
-	for rec, err := range r.Episodes(store.EpisodeFilter{Project: project, Fold: f.ID}) {
+// closedFolds reads the folds that were closed and are still in the prompt.
+func (s *Session) closedFolds(ctx context.Context, p *rendering.Prompt) (closed []rendering.Fold, err error) {
+	err = s.e.st.Read(ctx, func(r *store.Reader) error {
+		folds, err := r.Folds(s.e.project, s.id)
 		if err != nil {
 			return err
 		}
-		folded[rec.ID] = true
-	}
-	changes := map[string]turn.Change{}
-	first := len(l.chat.Entries)
-	for i, e := range l.chat.Entries {
-		if e.Kind == turn.KindEpisode && folded[e.Episode] {
-			changes[e.Episode] = turn.Change{Gone: true}
-			first = min(first, i)
+		for _, f := range folds {
+			if f.Summary == "" || p.Folded(f.ID) {
+				continue
+			}
+			summary, err := r.Episode(s.e.project, f.Summary)
+			if err != nil {
+				return err
+			}
+			turns := map[string]bool{}
+			for rec, err := range r.Episodes(store.EpisodeFilter{Project: s.e.project, Fold: f.ID}) {
+				if err != nil {
+					return err
+				}
+				turns[rec.ID] = true
+			}
+			closed = append(closed, rendering.Fold{ID: f.ID, Summary: summary.ID, Text: summary.Content, Turns: turns})
 		}
-	}
-	text, _ := l.esc.Escape(turn.Sent(summary.Content))
-	note := turn.Note{ID: summary.ID, Kind: turn.NoteFold, Text: text, Ref: f.ID}
-	if len(changes) == 0 {
-		// Nothing of it is in the prompt any more: the summary goes to the newest message, and nothing is sent anew.
-		l.chat.Pending = append(l.chat.Pending, note)
 		return nil
-	}
-	chat, err := l.chat.Rewrite(first, changes, false, func(string) (*episode.Record, error) { return nil, errStop })
-	if err != nil {
-		return err
-	}
-	l.chat = chat
-	at := first
-	for at > 0 && l.chat.Entries[at-1].Role == episode.Assistant {
-		at-- // only user turns and results carry notes
-	}
-	if at > 0 && at == first {
-		at--
-		l.chat.Entries[at].Append(note)
-	} else {
-		l.chat.Pending = append(l.chat.Pending, note)
-		at = first
-	}
-	l.touch(at)
-	l.Sent = min(l.Sent, at)
-	l.notes = append(l.notes, f.ID+" closed")
-	return nil
+	})
+	return closed, wrap(err)
 }
 
 // FoldInfo describes a fold.

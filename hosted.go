@@ -93,15 +93,6 @@ func (h *hosted) TokenSpans(ctx context.Context, text string) ([]int32, []int, e
 	return h.local.TokenSpans(ctx, text)
 }
 
-// estimated compares an estimate with what a provider measured. What left its cache says nothing of the cache's shape, so that nothing is learned from it.
-func (s *Session) estimated(r *receipt.Receipt, u Usage, l *live) boundary.Mismatch {
-	var g boundary.Geometry
-	if l != nil {
-		g = l.profile.Geometry
-	}
-	return boundary.Estimated(g, r.Cache.Predicted, r.Used, boundary.Reported{Prompt: u.PromptTokens, Cached: u.CachedTokens})
-}
-
 // trend compares what was reported of a prompt with what was reported of the one before. restored says that the server's slot was set back in between.
 func (s *Session) trend(r *store.Reader, now *receipt.Receipt, u Usage, restored bool) error {
 	row, err := r.ReceiptBefore(s.e.project, s.id, now.Turn)
@@ -121,32 +112,4 @@ func (s *Session) trend(r *store.Reader, now *receipt.Receipt, u Usage, restored
 			*was.Cached, *is.Cached, was.Prompt, is.Prompt)
 	}
 	return nil
-}
-
-// marks chooses the messages of the next prompt that a provider with breakpoints is to be told to cache, and tells the model of its cache. common is how
-// many tokens of it the provider has seen.
-func (l *live) marks(common int) []int {
-	g := l.profile.Geometry
-	if g.Kind != boundary.Marked || g.Marks == 0 {
-		return nil
-	}
-	ends := make([]int, len(l.counted.Counts))
-	n := 0
-	for i, c := range l.counted.Counts {
-		n += c.Tokens
-		ends[i] = n
-	}
-	var survive []int
-	for _, p := range l.cache.Marks() {
-		if p <= common {
-			survive = append(survive, p)
-		}
-	}
-	list := boundary.Breakpoints(ends, survive, l.headItems(), g.Marks)
-	positions := make([]int, len(list))
-	for i, m := range list {
-		positions[i] = ends[m]
-	}
-	l.cache.Mark(positions)
-	return list
 }

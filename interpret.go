@@ -1,6 +1,7 @@
 package sakur4
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,7 @@ func (s *Session) Interpret(ctx context.Context, anchor AnchorRef, text string) 
 	text = strings.ToValidUTF8(text, "\ufffd")
 	switch {
 	case anchor.ID == "" || anchor.Type != episode.FactAnchor && anchor.Type != episode.EpisodeAnchor:
-		return semantic.Entry{}, fmt.Errorf("%w: %s %q", ErrAnchorMissing, nonEmpty(anchor.Type, "unnamed"), anchor.ID)
+		return semantic.Entry{}, fmt.Errorf("%w: %s %q", ErrAnchorMissing, cmp.Or(anchor.Type, "unnamed"), anchor.ID)
 	case strings.TrimSpace(text) == "":
 		return semantic.Entry{}, fmt.Errorf("%w: empty text", ErrInvalidEntry)
 	case frame.Quoted(text):

@@ -2,10 +2,9 @@ package sakur4
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"sakur4/boundary"
+	"sakur4/internal/rendering"
 	"sakur4/internal/store"
 )
 
@@ -41,25 +40,15 @@ func (e *Engine) storedSettings(ctx context.Context) *boundary.Learned {
 	if err != nil {
 		return nil
 	}
-	var state struct {
-		Cache *struct {
-			Learned *boundary.Learned `json:"learned"`
-		} `json:"cache"`
-	}
-	if json.Unmarshal([]byte(row.Body), &state) != nil || state.Cache == nil {
-		return nil
-	}
-	return state.Cache.Learned
+	return rendering.Learned(row.Body)
 }
 
-// unsure says in the words of a receipt what is not known of the reuse of a compacted prompt; "" where it is known.
-func (l *live) unsure(prompt []int32) string {
-	low, high, sure := l.cache.Range(prompt)
-	switch {
-	case sure:
-		return ""
-	case low < high:
-		return fmt.Sprintf("the server's checkpoint settings are not known for sure: %d to %d tokens may be reused", low, high)
+// settle has what was learned of the server hold for every session on it; nil is nothing.
+func (e *Engine) settle(l *boundary.Learned) {
+	if l == nil {
+		return
 	}
-	return "the server's checkpoint settings are not known for sure"
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.settings = l
 }

@@ -1,6 +1,7 @@
 package sakur4
 
 import (
+	"cmp"
 	"strings"
 
 	"sakur4/internal/consolidate"
@@ -36,7 +37,7 @@ func putMentions(tx *store.Tx, rec *episode.Record) error {
 			return err
 		}
 		if found {
-			edges = append(edges, store.EdgeRow{Project: rec.Project, From: rec.ID, To: nonEmpty(row.Episode, row.FactID), Kind: "mentions", Site: name})
+			edges = append(edges, store.EdgeRow{Project: rec.Project, From: rec.ID, To: cmp.Or(row.Episode, row.FactID), Kind: "mentions", Site: name})
 		}
 	}
 	return tx.PutEdges(edges)

@@ -8,8 +8,8 @@ import (
 	"iter"
 	"math"
 
-	"sakur4/boundary"
 	"sakur4/evict"
+	"sakur4/internal/rendering"
 	"sakur4/internal/store"
 	"sakur4/receipt"
 )
@@ -45,8 +45,11 @@ func (s *Session) Observe(ctx context.Context, u Usage) (receipt.Receipt, error)
 	}
 	u.Window = WindowID(stored.Receipt.ID)
 	l := s.live
-	if l != nil && l.Window != u.Window {
-		l = nil // a measurement of an older prompt says nothing of what the slot holds now
+	var p *rendering.Prompt
+	if l != nil {
+		if last, _ := l.prompt.Last(); last == string(u.Window) {
+			p = l.prompt // a measurement of an older one says nothing of what the slot holds now
+		}
 	}
 	// Another process may measure the same prompt: the first to write it is the one that counts.
 	var r receipt.Receipt
@@ -63,13 +66,15 @@ func (s *Session) Observe(ctx context.Context, u Usage) (receipt.Receipt, error)
 		if st.Usage != nil {
 			return errStop
 		}
-		s.measured(&r, u, l)
+		c := &r.Cache
+		c.Millis, c.Written, c.Provider, c.Model = u.PromptMillis, u.CacheWriteTokens, u.Provider, u.Model
+		rendering.Measured(p, &r, rendering.Measurement{Prompt: u.PromptTokens, Reply: u.CompletionTokens, Cached: u.CachedTokens, ShiftRefused: u.ShiftRefused,
+			Restored: string(st.Restored)})
+		if p != nil {
+			s.e.settle(p.Learned())
+		}
 		if err := s.trend(tx.Reader, &r, u, st.Restored != ""); err != nil {
 			return err
-		}
-		if st.Restored != "" && r.Cache.Measured {
-			warm := st.Restored != slotEmpty
-			r.Cache.Status = boundary.StatusOf(&r.Cache.Reused, warm, warm, templateStart)
 		}
 		body, err := json.Marshal(storedReceipt{Receipt: r, Usage: &u, Restored: st.Restored})
 		if err != nil {
@@ -81,7 +86,7 @@ func (s *Session) Observe(ctx context.Context, u Usage) (receipt.Receipt, error)
 		s.live = nil
 		return receipt.Receipt{}, wrap(err)
 	}
-	if l != nil && l.window != nil {
+	if p != nil && l.window != nil {
 		l.window.Receipt = r
 	}
 	return r, nil
@@ -103,84 +108,6 @@ func (u *Usage) validate() error {
 		return bad("PromptMillis", "a time is a number and not negative")
 	}
 	return nil
-}
-
-// templateStart is how many tokens of a prompt any two prompts of one template share: their reuse says nothing of a session.
-const templateStart = 4
-
-// measured fills in the server's side of a receipt.
-func (s *Session) measured(r *receipt.Receipt, u Usage, l *live) {
-	c := &r.Cache
-	c.Millis = u.PromptMillis
-	c.Prompt = u.PromptTokens
-	c.Written, c.Provider, c.Model = u.CacheWriteTokens, u.Provider, u.Model
-	if u.PromptTokens > 0 {
-		c.Drift = u.PromptTokens - r.Used
-		if c.Drift != 0 && l != nil && l.counter != nil && !c.Estimated {
-			l.counter.Distrust()
-		}
-	}
-	if u.CachedTokens == nil {
-		c.Status, c.Measured = boundary.StatusUnknown, false
-		if c.Cause == "" {
-			c.Cause = "cached tokens: not reported"
-		}
-		return
-	}
-	prompt := u.PromptTokens
-	if prompt == 0 {
-		prompt = r.Used
-	}
-	c.Measured = true
-	c.Reused = min(*u.CachedTokens, prompt)
-	c.Prefilled = prompt - c.Reused
-	// A slot that gives nothing of what was expected of it does not hold this session any more.
-	held := r.Turn > 1 && (c.Reused > templateStart || c.Predicted <= templateStart)
-	if c.Estimated && c.Predicted <= templateStart {
-		held = false // too little for a provider to keep
-	}
-	c.Status = boundary.StatusOf(&c.Reused, held, false, templateStart)
-	var m boundary.Mismatch
-	if u.ShiftRefused {
-		c.Shifted = false
-		if l != nil && l.cache != nil {
-			c.Predicted = l.cache.RefuseShift()
-		}
-		r.Notes = append(r.Notes, "the server refused to move kept tokens: KV shift is not asked for any more")
-	}
-	if c.Estimated {
-		m = s.estimated(r, u, l)
-	} else if l != nil && l.cache != nil {
-		m = l.cache.Observe(c.Predicted, c.Reused)
-		l.cache.GeneratedCount(max(u.CompletionTokens-1, 0)) // the last token of a reply is sampled and never evaluated
-		state := l.cache.State()
-		l.Cache = &state
-	} else if why := unlike(c.Predicted, c.Reused); why != "" {
-		m = boundary.Mismatch{Predicted: c.Predicted, Measured: c.Reused, Reason: why}
-	}
-	if m != (boundary.Mismatch{}) {
-		c.Cause = cause(c, m)
-		if l != nil && l.cache != nil {
-			r.Notes = append(r.Notes, learned(m, l.cache)...)
-			s.e.settle(m.Learned, l.cache)
-		}
-	}
-	if *u.CachedTokens > prompt && u.PromptTokens > 0 {
-		c.Cause = fmt.Sprintf("%d cached tokens were reported of a prompt of %d: the size of the prompt is to include them", *u.CachedTokens, prompt)
-	}
-}
-
-// cause names why the server reused other than predicted.
-func cause(c *receipt.Cache, m boundary.Mismatch) string {
-	switch {
-	case c.Estimated:
-		return m.Reason
-	case m.Measured < m.Predicted && m.Measured <= templateStart:
-		return "nothing of this session was held: the server restarted or the slot was taken; " + m.Reason
-	case c.Drift != 0:
-		return fmt.Sprintf("the server counts %d tokens, we %d: the text was rendered or tokenized otherwise; %s", c.Prompt, c.Prompt-c.Drift, m.Reason)
-	}
-	return m.Reason
 }
 
 // Receipt returns the receipt of the session's last prompt. The error is [ErrNotFound] before the first one.

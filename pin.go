@@ -60,7 +60,7 @@ func (s *Session) Pin(ctx context.Context, text string, kind PinKind) (PinID, er
 	}
 	_, profile, _ := s.e.server(ctx)
 	_, limit := s.e.window(profile)
-	if turn.NewEscaper(controls(profile.Template.ControlTexts)).Has(text) {
+	if turn.NewEscaper(turn.Controls(profile.Template.ControlTexts)).Has(text) {
 		return "", fmt.Errorf("%w: text holds control-token text of a chat template, which no prompt can carry verbatim", ErrInvalidPin)
 	}
 	id := s.e.id("pin")

@@ -1,6 +1,7 @@
 package sakur4
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,7 +104,7 @@ func readAgain(r *store.Reader, look *sight.Looker, result *episode.Record) (str
 		if err != nil {
 			return "", err
 		}
-		return "a later result has its facts: " + nonEmpty(row.Episode, row.FilePath), nil
+		return "a later result has its facts: " + cmp.Or(row.Episode, row.FilePath), nil
 	}
 	return "", nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sakur4/boundary"
+	"sakur4/internal/rendering"
 	"sakur4/internal/store"
 )
 
@@ -49,15 +50,6 @@ type snapshotBody struct {
 	Cache   boundary.CacheState `json:"cache"`
 }
 
-// savedSlot is a snapshot with the tokens of the prompt that its slot held.
-type savedSlot struct {
-	snapshotBody
-	prompt []int32
-}
-
-// slotEmpty stands for a snapshot in the render state where the slot was emptied and nothing was sent since.
-const slotEmpty SnapshotID = "empty"
-
 // replySlack is how many tokens a slot may hold more or less behind the prompt than the reply was reported to have: of a reply that was broken off
 // nobody knows how far the server went.
 const replySlack = 256
@@ -82,11 +74,11 @@ func (s *Session) Snapshot(ctx context.Context) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, err
 	}
-	l, err := s.slotModel(ctx, srv)
+	model, err := s.slotModel(ctx, srv)
 	if err != nil {
 		return Snapshot{}, err
 	}
-	prompt, reply := l.cache.Held()
+	prompt, reply := model.Held()
 	if prompt == 0 {
 		return Snapshot{}, fmt.Errorf("%w: nothing of session %q is known to be in the server's slot", ErrNotFound, s.id)
 	}
@@ -116,22 +108,20 @@ func (s *Session) Snapshot(ctx context.Context) (Snapshot, error) {
 		msg := fmt.Sprintf("the slot holds %d tokens, the session's prompt and reply have %d: another request has taken it, or the server was restarted", f.Tokens, prompt+reply)
 		return Snapshot{}, errors.Join(&SnapshotError{File: row.File, Msg: msg, is: ErrSnapshotForeign}, s.putSnapshot(ctx, row, nil, nil))
 	}
-	// The session's own model is told of the reply by Observe, before or after.
-	c := boundary.RestoreCache(srv.profile, l.cache.State())
-	if err := c.Hold(l.cache.Prompt()); err != nil {
-		return Snapshot{}, fmt.Errorf("sakur4: internal error: %w", err)
+	saved, err := model.SaveSlot(more)
+	if err != nil {
+		return Snapshot{}, err
 	}
-	c.SetReply(more)
 	p := srv.profile
-	body := snapshotBody{Window: l.Window, Turn: l.Turn, Slot: srv.slot, Backend: backendName(p), Name: p.Name, Model: p.Model, Weights: p.Weights,
-		Vocab: p.Tokenizer, Cache: c.State()}
+	window, number := model.Last()
+	body := snapshotBody{Window: WindowID(window), Turn: number, Slot: srv.slot, Backend: backendName(p), Name: p.Name, Model: p.Model, Weights: p.Weights,
+		Vocab: saved.Vocab, Cache: saved.Cache}
 	text, err := json.Marshal(body)
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("sakur4: snapshot: %w", err)
 	}
 	row.ID, row.Body, row.Created = s.e.id("snap"), string(text), s.e.now()
-	saved := &savedSlot{body, c.Prompt()}
-	if err := s.putSnapshot(ctx, row, saved.prompt, plan.gone); err != nil {
+	if err := s.putSnapshot(ctx, row, saved.Prompt, plan.gone); err != nil {
 		return Snapshot{}, err
 	}
 	snap := s.snapshot(row, body)
@@ -140,7 +130,7 @@ func (s *Session) Snapshot(ctx context.Context) (Snapshot, error) {
 
 // shrinkFiles empties the files of old snapshots where they take more than the policy allows. The slot must be empty for that, so that the snapshot that
 // was just taken is read back afterwards.
-func (s *Session) shrinkFiles(ctx context.Context, srv slotServer, snap Snapshot, saved *savedSlot) error {
+func (s *Session) shrinkFiles(ctx context.Context, srv slotServer, snap Snapshot, saved *rendering.Slot) error {
 	most := s.e.opts.Snapshots.MaxBytes
 	if most == 0 {
 		return nil
@@ -161,9 +151,9 @@ func (s *Session) shrinkFiles(ctx context.Context, srv slotServer, snap Snapshot
 	f, err := srv.saver.RestoreSlot(ctx, srv.slot, snap.File)
 	if err != nil || f.Tokens != snap.Tokens {
 		s.e.log.WarnContext(ctx, "cannot read a snapshot back that was just taken", "file", snap.File, "error", err)
-		return s.holds(ctx, slotEmpty, slotEmpty, nil)
+		return s.holds(ctx, rendering.SlotEmpty, rendering.SlotEmpty, nil)
 	}
-	return s.holds(ctx, snap.ID, s.live.Restored, saved)
+	return s.holds(ctx, snap.ID, SnapshotID(s.live.prompt.Restored()), saved)
 }
 
 // Snapshots returns the session's snapshots that can be restored, oldest first. Whether the server still has their files shows when one is restored.
@@ -224,11 +214,12 @@ func (s *Session) Restore(ctx context.Context, snap Snapshot) error {
 	}
 	row := rows[i]
 	snap.File = row.File
-	saved := &savedSlot{}
-	if saved.snapshotBody, err = decodeSnapshot(row); err != nil {
+	saved, err := decodeSnapshot(row)
+	if err != nil {
 		return err
 	}
-	if saved.prompt, err = s.snapshotPrompt(ctx, row.ID); err != nil {
+	prompt, err := s.snapshotPrompt(ctx, row.ID)
+	if err != nil {
 		return err
 	}
 	srv, err := s.e.slotServer(ctx)
@@ -264,37 +255,25 @@ func (s *Session) Restore(ctx context.Context, snap Snapshot) error {
 		// The slot is empty, and the snapshot is of no use any more.
 		row.ID, row.Body = "", ""
 		return errors.Join(&SnapshotError{ID: snap.ID, File: row.File, Msg: gone, is: ErrSnapshotGone, err: err},
-			s.putSnapshot(ctx, row, nil, nil), s.holds(ctx, slotEmpty, slotEmpty, nil))
+			s.putSnapshot(ctx, row, nil, nil), s.holds(ctx, rendering.SlotEmpty, rendering.SlotEmpty, nil))
 	}
-	return s.holds(ctx, snap.ID, snap.ID, saved)
+	return s.holds(ctx, snap.ID, snap.ID, &rendering.Slot{Vocab: saved.Vocab, Cache: saved.Cache, Prompt: prompt})
 }
 
-// holds records what the slot holds from now on, a snapshot or nothing with [slotEmpty], and whose first measured reuse is still to come.
-func (s *Session) holds(ctx context.Context, id, restored SnapshotID, saved *savedSlot) error {
+// holds records what the slot holds from now on, a snapshot or nothing with [rendering.SlotEmpty], and whose first measured reuse is still to come.
+func (s *Session) holds(ctx context.Context, id, restored SnapshotID, saved *rendering.Slot) error {
 	var revision int
-	edit := func(r *renderState) {
-		r.InSlot, r.Restored = id, restored
-		if id == slotEmpty && r.Cache != nil {
-			empty := r.Cache.Emptied()
-			r.Cache = &empty
-		}
-	}
 	err := s.e.st.Write(ctx, func(tx *store.Tx) error {
 		row, err := tx.RenderState(s.e.project, s.id)
 		if err != nil {
 			return err
 		}
 		revision = row.Generation
-		var state renderState
-		if err := json.Unmarshal([]byte(row.Body), &state); err != nil {
-			return fmt.Errorf("%w: render state of session %q: %w", ErrCorrupt, s.id, err)
-		}
-		edit(&state)
-		body, err := json.Marshal(state)
+		body, err := rendering.HoldSlot(row.Body, string(id), string(restored))
 		if err != nil {
-			return fmt.Errorf("sakur4: render state: %w", err)
+			return s.damaged(err)
 		}
-		return tx.PutRenderState(s.e.project, s.id, store.RenderState{Version: row.Version, Generation: row.Generation + 1, Body: string(body)})
+		return tx.PutRenderState(s.e.project, s.id, store.RenderState{Version: row.Version, Generation: row.Generation + 1, Body: body})
 	})
 	if err != nil {
 		s.live = nil
@@ -305,13 +284,8 @@ func (s *Session) holds(ctx context.Context, id, restored SnapshotID, saved *sav
 		s.live = nil
 		return nil
 	}
-	if l.cache != nil {
-		state := l.cache.State() // with what was learned since the last prompt
-		l.Cache = &state
-	}
-	edit(&l.renderState)
+	l.prompt.HoldSlot(string(id), string(restored), saved)
 	l.revision++
-	l.saved, l.cache = saved, nil
 	return nil
 }
 
@@ -383,90 +357,36 @@ func (srv slotServer) refused(action string, err error) error {
 	return fmt.Errorf("sakur4: %s slot %d: %w", action, srv.slot, err)
 }
 
-// slotModel returns the session's rendering with the model of the server's slot.
-func (s *Session) slotModel(ctx context.Context, srv slotServer) (*live, error) {
-	l, _, _, err := s.load(ctx, s.live, srv.profile)
+// slotModel returns the session's prompt with the model of the server's slot.
+func (s *Session) slotModel(ctx context.Context, srv slotServer) (*rendering.Prompt, error) {
+	counts := rendering.Server{Backend: s.e.asked, Profile: srv.profile}
+	counts.Window, counts.Limit = s.e.window(srv.profile)
+	l, _, err := s.load(ctx, s.live, counts)
 	if err != nil {
 		return nil, err
 	}
 	s.live = l
-	if err := s.resume(ctx, l, s.e.asked, srv.profile, ""); err != nil {
-		return nil, err
-	}
-	switch {
-	case l.counter == nil || l.counterKey != counterKey(srv.profile, "", l):
-		l.useCounter(s.e.asked, srv.profile, "")
-	case !sameCache(l.profile, srv.profile):
-		l.cache, l.profile = nil, srv.profile
-	}
-	if l.cache == nil {
-		l.compose()
-		return l, l.restoreCache(ctx)
-	}
-	return l, nil
+	err = l.prompt.ModelSlot(ctx, counts)
+	s.e.settle(l.prompt.Learned())
+	return l.prompt, err
 }
 
-// reload builds the model of a slot that was restored or emptied and of which nothing was sent since. It reports whether there is one.
-func (l *live) reload() bool {
-	if l.InSlot == slotEmpty && l.Cache != nil {
-		l.cache = boundary.RestoreCache(l.profile, *l.Cache)
-		return true
-	}
-	if l.InSlot == "" || l.saved == nil || l.fallback != "" || l.saved.Vocab != l.profile.Tokenizer {
-		return false
-	}
-	c := boundary.NewCache(l.profile)
-	if l.Cache != nil {
-		c = boundary.RestoreCache(l.profile, *l.Cache) // it has what was learned
-	}
-	if c.Reload(l.saved.Cache, l.saved.prompt, nil) != nil {
-		return false
-	}
-	l.cache = c
-	return true
-}
-
-// warm notes in the next receipt that the slot was restored, until a reuse has been measured.
-func (s *Session) warm(ctx context.Context, l *live) error {
-	switch {
-	case l.InSlot == slotEmpty:
-		l.notes = append(l.notes, "the slot was emptied: a snapshot could not be restored")
-	case l.InSlot != "" && l.InSlot == l.Restored:
-		l.notes = append(l.notes, fmt.Sprintf("the slot was restored from snapshot %s", l.InSlot))
-	case l.InSlot == "" && l.Restored != "":
-		r, err := s.receipt(ctx, l.Window)
-		if err != nil {
-			return err
-		}
-		if r.Receipt.Cache.Measured {
-			l.Restored = ""
-		}
-	}
-	return nil
-}
-
-// loadSaved reads the snapshot that the slot holds. One that has given way since leaves the slot unknown.
-func (s *Session) loadSaved(r *store.Reader, l *live) error {
-	if l.InSlot == "" || l.InSlot == slotEmpty {
-		return nil
-	}
+// savedSlot reads the snapshot that the slot holds. One that has given way since leaves the slot unknown.
+func (s *Session) savedSlot(r *store.Reader, id string) (*rendering.Slot, error) {
 	rows, err := r.Snapshots(s.e.project, s.id)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	i := slices.IndexFunc(rows, func(row store.SnapshotRow) bool { return row.ID == string(l.InSlot) })
+	i := slices.IndexFunc(rows, func(row store.SnapshotRow) bool { return row.ID == id })
 	if i < 0 {
-		return nil
+		return nil, nil
 	}
-	saved := &savedSlot{}
-	if saved.snapshotBody, err = decodeSnapshot(rows[i]); err != nil {
-		return err
+	body, err := decodeSnapshot(rows[i])
+	if err != nil {
+		return nil, err
 	}
-	if saved.prompt, err = r.SnapshotPrompt(s.e.project, s.id, string(l.InSlot)); err != nil {
-		return err
-	}
-	l.saved = saved
-	return nil
+	prompt, err := r.SnapshotPrompt(s.e.project, s.id, id)
+	return &rendering.Slot{Vocab: body.Vocab, Cache: body.Cache, Prompt: prompt}, err
 }
 
 func (s *Session) snapshot(row store.SnapshotRow, body snapshotBody) Snapshot {

@@ -1,6 +1,7 @@
 package sakur4
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -43,7 +44,7 @@ type VectorStatus struct {
 // String returns the status in one line.
 func (s Status) String() string {
 	out := fmt.Sprintf("%s: %d episodes, %d facts, %d pins, %d sessions; window %d tokens on %s, tokens of %s", s.Project, s.Own.Episodes, s.Own.Facts,
-		s.Own.Pins, s.Own.Sessions, s.Window, nonEmpty(s.Backend, "unknown backend"), nonEmpty(s.Tokenizer, "unknown"))
+		s.Own.Pins, s.Own.Sessions, s.Window, cmp.Or(s.Backend, "unknown backend"), cmp.Or(s.Tokenizer, "unknown"))
 	if s.OtherProjects {
 		out += fmt.Sprintf("; the store holds other projects: %d episodes in all", s.Store.Episodes)
 	}
@@ -62,7 +63,7 @@ func (e *Engine) Status(ctx context.Context) (Status, error) {
 		return Status{}, err
 	}
 	_, profile, problem := e.server(ctx)
-	st := Status{Project: e.project, Root: nonEmpty(e.root, e.opts.Project), Path: e.st.Path(), Backend: backendName(profile), Tokenizer: profile.Tokenizer,
+	st := Status{Project: e.project, Root: cmp.Or(e.root, e.opts.Project), Path: e.st.Path(), Backend: backendName(profile), Tokenizer: profile.Tokenizer,
 		Problem: problem}
 	st.Window, st.Limit = e.window(profile)
 	err := e.st.Read(ctx, func(r *store.Reader) error {

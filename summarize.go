@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"sakur4/boundary"
-	"sakur4/internal/episode"
+	"sakur4/internal/rendering"
 	"sakur4/internal/turn"
 )
 
@@ -61,7 +61,7 @@ func (e *Engine) summaryRequest(ctx context.Context, p *promotion, budget int) (
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, profile, _ := e.server(ctx)
-	escaped, _ := turn.NewEscaper(controls(profile.Template.ControlTexts)).Escape(text)
+	escaped, _ := turn.NewEscaper(turn.Controls(profile.Template.ControlTexts)).Escape(text)
 	req.Instruction = ask + escaped
 	sent, err := s.sent(ctx, profile)
 	if err != nil || sent == nil {
@@ -80,28 +80,20 @@ func (e *Engine) summaryRequest(ctx context.Context, p *promotion, budget int) (
 // sent returns the session's prompt as it was sent last, with the reply where it was text: somebody else may speak next. It is nil where nothing was
 // sent, or where what was sent is no chat any more since a compaction. The caller holds mu.
 func (s *Session) sent(ctx context.Context, profile boundary.Profile) (*SummaryRequest, error) {
-	l, _, _, err := s.load(ctx, nil, profile) // a rendering of its own: it is cut below
-	if err != nil || l.Turn == 0 {
+	srv := rendering.Server{Profile: profile}
+	srv.Window, srv.Limit = s.e.window(profile)
+	l, _, err := s.load(ctx, nil, srv) // a prompt of its own: it is cut below
+	if err != nil {
 		return nil, err
 	}
-	entries := l.chat.Entries
-	if l.Sent > len(entries) || l.Sent == 0 {
+	chat, tools, ok := l.prompt.Sent()
+	if !ok {
 		return nil, nil
 	}
-	n := l.Sent
-	if n < len(entries) && entries[n].Role == episode.Assistant && len(entries[n].CallIDs) == 0 {
-		n++
-	}
-	answered := entries[n-1].Role == episode.Assistant
-	l.chat.Entries = entries[:n]
-	l.compose()
-	out := &SummaryRequest{Messages: slices.Clone(l.messages()), Tools: l.Tools, Hints: l.hints()}
+	out := &SummaryRequest{Tools: tools, Hints: hints(l.prompt)}
 	out.Hints.NCacheReuse = 0 // what was to be moved has been
-	if !answered {
-		if l.validate() != nil {
-			return nil, nil
-		}
-		out.Messages = append(out.Messages, Message{Role: string(RoleAssistant), Content: turn.NoReply})
+	for _, m := range chat {
+		out.Messages = append(out.Messages, outer(m))
 	}
 	return out, nil
 }

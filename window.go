@@ -1,6 +1,7 @@
 package sakur4
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,10 +11,8 @@ import (
 	"sakur4/boundary"
 	"sakur4/evict"
 	"sakur4/internal/episode"
-	"sakur4/internal/prompt"
+	"sakur4/internal/rendering"
 	"sakur4/internal/store"
-	"sakur4/internal/turn"
-	"sakur4/receipt"
 )
 
 // Window returns the next prompt of the session: within the window, with every pin, a valid chat whose first messages are those of the last one.
@@ -46,104 +45,103 @@ func (s *Session) Window(ctx context.Context, head Head) (*Window, error) {
 	return w, err
 }
 
+// validate refuses tools that are none.
+func (h *Head) validate() error {
+	if len(h.Tools) == 0 {
+		return nil
+	}
+	t := bytes.TrimLeft(h.Tools, " \t\r\n")
+	if len(t) == 0 || t[0] != '[' || !json.Valid(h.Tools) {
+		return fmt.Errorf("%w: Tools is not a JSON array", ErrInvalidHead)
+	}
+	return nil
+}
+
 // next makes the next prompt, counting locally where down says why the backend cannot.
 func (s *Session) next(ctx context.Context, head Head, down error) (*Window, error) {
 	if err := head.validate(); err != nil {
 		return nil, err
 	}
-	backend, profile, fallback := s.server(ctx, down)
-	l, pins, notes, err := s.load(ctx, s.live, profile)
+	srv := s.server(ctx, down)
+	l, w, err := s.load(ctx, s.live, srv)
 	if err != nil {
 		return nil, err
 	}
 	s.live = l
-	if fallback != "" && l.revision == 0 {
-		l.Guessed = true // also where this call makes no prompt: the next one goes on with this rendering
-	}
+	p := l.prompt
 	if head.CloseOpenCalls {
-		l.chat.CloseOpen()
+		p.CloseCalls()
 	}
-	if open := l.chat.OpenCalls(); len(open) > 0 {
+	if open := p.OpenCalls(); len(open) > 0 {
 		return nil, &PendingError{Calls: open}
 	}
-	if last := l.chat.Spoken; last == "" || last == episode.Assistant {
+	if last := p.Spoken(); last == "" || last == episode.Assistant {
 		return nil, ErrNoTurn
 	}
-	l.notes = slices.Clone(l.Named)
-	if err := s.resume(ctx, l, backend, profile, fallback); err != nil {
+	in, err := s.request(ctx, p, srv, head, w)
+	if err != nil {
 		return nil, err
 	}
-	if err := s.fold(ctx, l); err != nil {
-		return nil, err
+	if down == nil {
+		in.Swapped = func(ctx context.Context) bool { return s.swapped(ctx, srv.Profile) }
 	}
-	learned := l.learn(profile, fallback, s.e.opts.KeepReasoning)
-	changed := l.setHead(head, pins) || learned
-	placed := l.place(pins, notes)
-	window, limit := s.e.window(profile)
-	sent, kept, before, template := l.counted, l.keep, l.tokenizer, l.profile.Template.Digest
-	if err := s.measure(ctx, l, backend, profile, fallback); err != nil {
-		return nil, err
-	}
-	same := l.Turn > 0 && !changed && l.Sent == len(l.chat.Entries) && l.dirty == l.Sent && len(placed) == 0 && l.InSlot == ""
-	if same {
-		w, err := s.again(ctx, l)
-		// A local count says nothing against a prompt that the server has counted, unless the window has shrunk since.
-		if err != nil || l.counted.Total() <= limit || (fallback != "" && w.Receipt.Window <= window) {
-			return w, err
-		}
-	}
+	made, err := p.Next(ctx, in)
+	s.e.settle(p.Learned())
 	switch {
-	case sent == nil || changed:
-	case before != l.tokenizer:
-		l.notes = append(l.notes, fmt.Sprintf("counted by %s, the prompt before by %s", l.tokenizer, before))
-	case l.counted.Full && template == l.profile.Template.Digest:
-		size := 0 // of the messages that we left as they were
-		for _, c := range sent.Counts[:min(kept, len(sent.Counts))] {
-			size += c.Tokens
-		}
-		if n := common(sent.IDs, l.counted.IDs); n < size {
-			if down == nil && s.swapped(ctx, profile) {
-				s.live = nil
-				return s.next(ctx, head, nil) // with nothing sent in memory, so once
-			}
-			l.notes = append(l.notes, fmt.Sprintf("template rewrote history: %d of %d tokens sent before are as they were", n, size))
-		}
+	case errors.Is(err, rendering.ErrSwapped):
+		s.live = nil
+		return s.next(ctx, head, nil) // with nothing sent in memory, so once
+	case err != nil:
+		return nil, outerError(err)
+	case made == nil:
+		return s.again(ctx, l)
 	}
-	policy := s.e.policy(l.cache.Geometry())
-	if err := s.trimResults(ctx, l, policy, window); err != nil {
+	r := made.Receipt
+	r.Session, r.Backend = s.id, backendName(srv.Profile)
+	out := &Window{ID: WindowID(r.ID), Receipt: r, Messages: l.outer(), Hints: hints(p), Marks: p.Hints().Marks}
+	if made.Plan != nil {
+		plan := Plan(*made.Plan)
+		out.Plan = &plan
+	}
+	if err := s.persist(ctx, l, out); err != nil {
 		return nil, err
 	}
-	used := l.counted.Total()
-	pressure, target, _ := evict.Threshold(policy, window, window-limit, used, used-l.Base)
-	var c *compaction
-	if pressure != evict.Relaxed {
-		c = &compaction{policy: policy, window: window, limit: limit, target: target, pressure: pressure, pins: pins}
-		if err := s.compact(ctx, l, c); err != nil {
-			return nil, err
-		}
-		if !c.applied() {
-			l.notes = append(l.notes, "nothing compacted: "+c.reason)
-			c = nil
-		}
+	l.window = out
+	return out.copy(), nil
+}
+
+// request gathers what a prompt is made for.
+func (s *Session) request(ctx context.Context, p *rendering.Prompt, srv rendering.Server, head Head, w waiting) (rendering.Request, error) {
+	folds, err := s.closedFolds(ctx, p)
+	return rendering.Request{Server: srv, Head: rendering.Head{System: head.System, Tools: head.Tools}, Pins: w.pins, Notes: w.notes, Folds: folds,
+		ID: func() string { return s.e.id("win") }}, err
+}
+
+// outerError turns an error of a prompt into one of ours.
+func outerError(err error) error {
+	var over *evict.OverflowError
+	if errors.As(err, &over) {
+		return &BudgetError{Floor: over.Floor, ID: over.ID, Need: over.Need, Have: over.Have}
 	}
-	if err := l.validate(); err != nil {
-		return nil, fmt.Errorf("sakur4: internal error: %w", err)
+	return err
+}
+
+// outer returns the messages of the prompt as the caller sees them.
+func (l *live) outer() []Message {
+	kept, rest := l.prompt.Messages()
+	if kept < len(l.messages) {
+		l.messages = slices.Clone(l.messages[:kept]) // callers may still hold the others
 	}
-	if err := s.warm(ctx, l); err != nil {
-		return nil, err
+	for m := range rest {
+		l.messages = append(l.messages, outer(m))
 	}
-	w := &Window{ID: WindowID(s.e.id("win"))}
-	predicted := l.predict(c != nil)
-	if c != nil {
-		w.Plan = c.plan(l, predicted)
-	}
-	s.finish(l, w, window, predicted)
-	if err := s.persist(ctx, l, w, c, placed); err != nil {
-		return nil, err
-	}
-	l.words.read(l.chat.Entries)
-	l.window = w
-	return w.copy(), nil
+	return slices.Clip(l.messages) // each window that is handed out has a copy of its own, see Window.copy
+}
+
+// hints returns the request's fields for the prompt that was made last.
+func hints(p *rendering.Prompt) Hints {
+	h := p.Hints()
+	return Hints{CachePrompt: true, IDSlot: h.Slot, NCacheReuse: h.Reuse, TemplateKwargs: h.Kwargs}
 }
 
 // copy keeps a caller's changes away from what is returned again and sent later.
@@ -163,103 +161,13 @@ func (s *Session) again(ctx context.Context, l *live) (*Window, error) {
 		return c, nil
 	}
 	// After a restart: the decisions give the same bytes, and the store has the receipt.
-	r, err := s.receipt(ctx, l.Window)
+	id, _ := l.prompt.Last()
+	r, err := s.receipt(ctx, WindowID(id))
 	if err != nil {
 		return nil, err
 	}
-	l.window = &Window{ID: l.Window, Messages: l.messages(), Hints: l.hints(), Receipt: r.Receipt, Marks: l.Marks}
+	l.window = &Window{ID: WindowID(id), Messages: l.outer(), Hints: hints(l.prompt), Receipt: r.Receipt, Marks: l.prompt.Hints().Marks}
 	return l.window.copy(), nil
-}
-
-// validate runs our own validator over what it has not seen of the prompt.
-func (l *live) validate() error {
-	for _, it := range l.items[l.valid.Read():] {
-		if err := l.valid.Add(it.Message); err != nil {
-			return err
-		}
-	}
-	return l.valid.End()
-}
-
-func (l *live) hints() Hints {
-	return Hints{CachePrompt: true, IDSlot: l.profile.Slot, NCacheReuse: l.Hint, TemplateKwargs: l.Kwargs}
-}
-
-// finish writes the receipt and moves the session's state behind the new prompt.
-func (s *Session) finish(l *live, w *Window, window int, p prediction) {
-	l.Turn++
-	newTokens := l.newTokens()
-	l.Sent = len(l.chat.Entries)
-	l.Covered, l.SentSeq, l.Spoken = l.chat.Covered, l.chat.Covered, l.chat.Spoken
-	l.Pending, l.Named, l.Held = l.chat.Pending, nil, nil
-	l.InSlot, l.saved = "", nil
-	l.Window = w.ID
-	l.Fresh += newTokens
-	if w.Plan != nil {
-		l.Generation++
-		l.Base = l.counted.Total()
-		if p.Held {
-			l.Again += max(l.counted.Total()-p.Reused-newTokens, 0)
-		}
-	}
-	if l.fallback == "" {
-		l.Context, l.Template = l.profile.Window, l.profile.Template.Digest
-	}
-	state := l.cache.State()
-	l.Cache = &state
-	escaped := 0
-	for _, e := range l.chat.Entries {
-		escaped += e.Escaped
-	}
-	r := receipt.Receipt{Session: s.id, ID: string(w.ID), Turn: l.Turn, Generation: l.Generation, Window: window, Used: l.counted.Total(),
-		Messages: len(l.items), EscapedMarks: escaped, Compacted: w.Plan != nil, Parts: l.counted.Parts(), New: newTokens, Tokenizer: l.tokenizer,
-		Backend: backendName(l.profile), Notes: l.notes}
-	r.Cache = receipt.Cache{Status: boundary.StatusUnknown, Boundary: p.Common, Checkpoint: p.Checkpoint, Snap: p.plan.Snap, Predicted: p.Reused,
-		Reason: p.plan.Reason, Shifted: p.Shifted > 0}
-	if w.Plan != nil {
-		r.Floor = w.Plan.Floor
-		r.Cache.Verdict = w.Plan.Cut.Verdict
-		r.Cache.Reason = w.Plan.Cut.Reason
-	}
-	if l.fallback != "" {
-		r.Notes = append(r.Notes, "counted locally: "+l.fallback)
-	}
-	if p.unsure != "" {
-		r.Notes = append(r.Notes, p.unsure)
-	}
-	r.Cache.Estimated = l.profile.Estimated && l.fallback == ""
-	l.Marks = p.marks
-	w.Messages, w.Hints, w.Receipt, w.Marks = l.messages(), l.hints(), r, slices.Clone(l.Marks)
-}
-
-// newTokens counts what has never stood in a prompt of the session: episodes with their template overhead, and the head once. Notes and stubs
-// are not new, nor are the fixed messages between turns.
-func (l *live) newTokens() int {
-	n := 0
-	count := func(c prompt.Count) int {
-		ours := c.Parts[receipt.Stubs] + c.Parts[receipt.RecalledNotes] + c.Parts[receipt.RepoMap] + c.Parts[receipt.FoldSummaries]
-		return c.Tokens - ours
-	}
-	h := l.headItems()
-	if l.Turn == 1 && h == 1 {
-		n += count(l.counted.Counts[0])
-	}
-	for i, e := range slices.Backward(l.chat.Entries) {
-		if e.Kind == turn.KindEpisode && e.Seq <= l.SentSeq {
-			break // the record's order is the prompt's
-		}
-		if e.Kind == turn.KindSynthetic && e.Seq > l.SentSeq {
-			n += l.counted.Counts[i+h].Parts[receipt.RawHistory] // late results and system turns that stand behind it
-		}
-		if e.Kind == turn.KindEpisode && e.Seq > l.SentSeq {
-			c := l.counted.Counts[i+h]
-			n += count(c)
-			if i+h > 0 || l.Turn > 1 {
-				n -= c.Parts[receipt.Pins]
-			}
-		}
-	}
-	return n
 }
 
 func backendName(p boundary.Profile) string {
@@ -270,23 +178,27 @@ func backendName(p boundary.Profile) string {
 }
 
 // persist stores a prompt.
-func (s *Session) persist(ctx context.Context, l *live, w *Window, c *compaction, placed []string) error {
-	body, err := json.Marshal(storedReceipt{Receipt: w.Receipt, Restored: l.Restored})
+func (s *Session) persist(ctx context.Context, l *live, w *Window) error {
+	body, err := json.Marshal(storedReceipt{Receipt: w.Receipt, Restored: SnapshotID(l.prompt.Restored())})
 	if err != nil {
 		return fmt.Errorf("sakur4: receipt: %w", err)
 	}
-	return s.store(ctx, l, w, c, placed, &store.ReceiptRow{WindowID: string(w.ID), Turn: l.Turn, Body: string(body), Created: s.e.now()})
+	return s.store(ctx, l, &store.ReceiptRow{WindowID: string(w.ID), Turn: w.Receipt.Turn, Body: string(body), Created: s.e.now()})
 }
 
-// store writes the rendering's decisions, a compaction's steps and a prompt's receipt in one transaction.
-func (s *Session) store(ctx context.Context, l *live, w *Window, c *compaction, placed []string, rec *store.ReceiptRow) error {
-	body, err := json.Marshal(l.renderState)
+// store writes what changed of the session's prompt, and its receipt if it has one, in one transaction.
+func (s *Session) store(ctx context.Context, l *live, rec *store.ReceiptRow) error {
+	ch, err := l.prompt.Changes()
 	if err != nil {
-		return fmt.Errorf("sakur4: render state: %w", err)
+		return err
 	}
-	rows := make([]store.DecisionRow, 0, len(l.chat.Entries)-l.dirty)
-	for i, e := range l.chat.Entries[l.dirty:] {
-		rows = append(rows, store.DecisionRow{Ord: l.dirty + i, Kind: string(e.Kind), Episode: e.Episode, Form: string(e.Form), Body: e.Body()})
+	rows := make([]store.DecisionRow, len(ch.Decisions))
+	for i, d := range ch.Decisions {
+		rows[i] = store.DecisionRow(d)
+	}
+	steps := make([]store.StepRow, len(ch.Steps))
+	for i, st := range ch.Steps {
+		steps[i] = store.StepRow{Episode: st.Episode, Seq: st.Seq, From: st.From, To: st.To, Tokens: st.Tokens, Reason: st.Reason}
 	}
 	now := s.e.now()
 	err = s.e.st.Write(ctx, func(tx *store.Tx) error {
@@ -303,28 +215,18 @@ func (s *Session) store(ctx context.Context, l *live, w *Window, c *compaction, 
 			}
 		}
 		put := tx.PutDecisions
-		if l.stored > len(l.chat.Entries) {
+		if ch.Shorter {
 			put = func(project, session string, list []store.DecisionRow) error {
-				return tx.ReplaceDecisions(project, session, l.dirty, list)
+				return tx.ReplaceDecisions(project, session, ch.First, list)
 			}
 		}
 		if err := put(s.e.project, s.id, rows); err != nil {
 			return err
 		}
-		if c != nil {
-			steps := make([]store.StepRow, len(c.steps))
-			seqs := make(map[string]int64, len(c.entries))
-			for _, e := range c.entries {
-				seqs[e.Episode] = e.Seq
-			}
-			for i, st := range c.steps {
-				steps[i] = store.StepRow{Episode: st.Episode, Seq: seqs[st.Episode], From: st.From, To: st.To, Tokens: st.Tokens, Reason: st.Reason}
-			}
-			if err := tx.TakeSteps(s.e.project, s.id, string(w.ID), steps); err != nil {
-				return err
-			}
+		if err := tx.TakeSteps(s.e.project, s.id, ch.Window, steps); err != nil {
+			return err
 		}
-		if err := tx.PlaceNotes(s.e.project, s.id, placed); err != nil {
+		if err := tx.PlaceNotes(s.e.project, s.id, ch.Placed); err != nil {
 			return err
 		}
 		if rec != nil {
@@ -332,12 +234,12 @@ func (s *Session) store(ctx context.Context, l *live, w *Window, c *compaction, 
 				return err
 			}
 		}
-		return tx.PutRenderState(s.e.project, s.id, store.RenderState{Version: turn.Version, Generation: l.revision + 1, Body: string(body), Updated: now})
+		return tx.PutRenderState(s.e.project, s.id, store.RenderState{Version: ch.Version, Generation: l.revision + 1, Body: ch.Body, Updated: now})
 	})
 	if err != nil {
 		return wrap(err)
 	}
 	l.revision++
-	l.dirty, l.stored = len(l.chat.Entries), len(l.chat.Entries)
+	l.prompt.Stored()
 	return nil
 }

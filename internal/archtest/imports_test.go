@@ -13,7 +13,7 @@ var edges = map[string][]string{
 	".": {
 		"boundary", "evict", "receipt", "semantic", "symbolic", "toolparse",
 		"internal/codeindex", "internal/codesym", "internal/consolidate", "internal/cortex", "internal/digest", "internal/embedded", "internal/episode", "internal/fold",
-		"internal/frame", "internal/names", "internal/pin", "internal/project", "internal/prompt", "internal/recall", "internal/sight", "internal/sourcefile", "internal/store", "internal/tokens", "internal/turn",
+		"internal/frame", "internal/pin", "internal/project", "internal/recall", "internal/rendering", "internal/sight", "internal/sourcefile", "internal/store", "internal/tokens", "internal/turn",
 		"internal/vector", // the engine packs what the model gave before it is stored
 	},
 
@@ -39,14 +39,19 @@ var edges = map[string][]string{
 	"internal/turn":        {"boundary", "evict", "receipt", "internal/digest", "internal/episode", "internal/frame"},
 	"internal/vector":      {}, // numbers only: the store searches with it what it holds
 
-	// Rooms that reach the world, or a backend.
+	// Rooms that ask a backend, and do nothing else in the world.
+	"internal/prompt": {"boundary", "receipt", "internal/digest", "internal/episode", "internal/turn"},
+	"internal/rendering": { // it decides on what the session's store and server say; both are interfaces to it
+		"boundary", "evict", "receipt", "internal/episode", "internal/names", "internal/pin", "internal/prompt", "internal/turn",
+	},
+
+	// Rooms that reach the world.
 	"internal/cortex":     {"internal/codesym", "internal/digest", "internal/episode"},
 	"internal/embedded":   {"boundary", "internal/digest", "internal/tokens"},
 	"internal/project":    {"internal/digest"},
 	"internal/codeindex":  {"symbolic", "toolparse", "internal/codesym", "internal/cortex", "internal/digest", "internal/episode", "internal/sourcefile", "internal/store"},
 	"internal/sight":      {"evict", "semantic", "symbolic", "internal/episode", "internal/sourcefile", "internal/store"},
 	"internal/sourcefile": {},
-	"internal/prompt":     {"boundary", "receipt", "internal/digest", "internal/episode", "internal/turn"},
 	"internal/store":      {"evict", "semantic", "symbolic", "internal/digest", "internal/episode", "internal/project", "internal/recall", "internal/vector"},
 	"internal/tokens":     {"internal/digest"},
 

@@ -1,6 +1,8 @@
 package turn
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -19,6 +21,13 @@ var KnownControls = []string{
 	"<start_of_turn>", "<end_of_turn>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]",
 	"[TOOL_CALLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "<<SYS>>", "<</SYS>>",
 	"<bos>", "<eos>", "<s>", "</s>",
+}
+
+// Controls returns a server's own control texts with the well-known ones, longest first.
+func Controls(own []string) []string {
+	all := append(slices.Clone(own), KnownControls...)
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
+	return slices.Compact(all)
 }
 
 // Escaper makes recorded text harmless where it is rendered: control texts and frame marks lose their meaning, all else stays.

@@ -1,4 +1,4 @@
-package sakur4
+package rendering
 
 import (
 	"cmp"
@@ -10,26 +10,26 @@ import (
 )
 
 // archive enters episodes into the stretches that are out of the prompt, and renews the note that names them at the newest message.
-func (l *live) archive(gone []*turn.Entry) {
-	if len(gone) == 0 && (len(l.Archived) == 0 || l.archiveShown()) {
+func (p *Prompt) archive(gone []*turn.Entry) {
+	if len(gone) == 0 && (len(p.state.Archived) == 0 || p.archiveShown()) {
 		return
 	}
-	l.enterArchived(gone)
-	last := l.chat.Entries[len(l.chat.Entries)-1]
-	last.SetNotes(append(withoutArchive(last.Notes), l.archiveNote()))
+	p.enterArchived(gone)
+	last := p.chat.Entries[len(p.chat.Entries)-1]
+	last.SetNotes(append(withoutArchive(last.Notes), p.archiveNote()))
 }
 
 // archiveLater is archive for a prompt whose newest message must stay as it is: the next one carries the note.
-func (l *live) archiveLater(gone []*turn.Entry) {
+func (p *Prompt) archiveLater(gone []*turn.Entry) {
 	if len(gone) == 0 {
 		return
 	}
-	l.enterArchived(gone)
-	l.chat.Pending = append(withoutArchive(l.chat.Pending), l.archiveNote())
+	p.enterArchived(gone)
+	p.chat.Pending = append(withoutArchive(p.chat.Pending), p.archiveNote())
 }
 
-func (l *live) archiveNote() turn.Note {
-	return turn.Note{ID: "archive", Kind: turn.NoteArchive, Text: archiveText(l.Archived, l.scattered) + nameList(l.goneNames(l.room))}
+func (p *Prompt) archiveNote() turn.Note {
+	return turn.Note{ID: "archive", Kind: turn.NoteArchive, Text: archiveText(p.state.Archived, p.scattered) + nameList(p.goneNames(p.room))}
 }
 
 // withoutArchive returns a copy of notes without the one that names what is out of the prompt.
@@ -38,23 +38,23 @@ func withoutArchive(notes []turn.Note) []turn.Note {
 }
 
 // enterArchived enters episodes into the stretches that are out of the prompt.
-func (l *live) enterArchived(gone []*turn.Entry) {
+func (p *Prompt) enterArchived(gone []*turn.Entry) {
 	for _, e := range gone {
-		l.Archived = append(l.Archived, stretch{From: e.Episode, To: e.Episode, A: e.Seq, B: e.Seq, N: 1})
+		p.state.Archived = append(p.state.Archived, stretch{From: e.Episode, To: e.Episode, A: e.Seq, B: e.Seq, N: 1})
 	}
-	kept := make([]int64, 0, len(l.chat.Entries))
-	for _, e := range l.chat.Entries {
+	kept := make([]int64, 0, len(p.chat.Entries))
+	for _, e := range p.chat.Entries {
 		if e.Kind == turn.KindEpisode {
 			kept = append(kept, e.Seq)
 		}
 	}
 	slices.Sort(kept)
-	l.Archived = join(l.Archived, kept)
+	p.state.Archived = join(p.state.Archived, kept)
 }
 
 // archiveShown reports whether some message says what is out of the prompt. A fixed message that carried the note may have gone.
-func (l *live) archiveShown() bool {
-	return slices.ContainsFunc(l.chat.Entries, func(e *turn.Entry) bool {
+func (p *Prompt) archiveShown() bool {
+	return slices.ContainsFunc(p.chat.Entries, func(e *turn.Entry) bool {
 		return slices.ContainsFunc(e.Notes, func(n turn.Note) bool { return n.Kind == turn.NoteArchive })
 	})
 }

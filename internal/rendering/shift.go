@@ -1,4 +1,4 @@
-package sakur4
+package rendering
 
 import (
 	"fmt"
@@ -15,27 +15,27 @@ import (
 const longestChunk = 64
 
 // still says why a compaction cannot rely on the server's KV shift; "" if it can.
-func (l *live) still(e *Engine) string {
-	g := l.cache.Geometry()
+func (p *Prompt) still() string {
+	g := p.cache.Geometry()
 	switch {
-	case l.fallback != "":
+	case p.fallback != "":
 		return "the server does not answer"
-	case !g.Shift && l.profile.Geometry.Shift:
+	case !g.Shift && p.profile.Geometry.Shift:
 		return "the server did not do as it was predicted to"
 	case g.Kind == boundary.Points:
 		return "the server's cache can only go back to checkpoints"
 	case !g.Shift:
 		return "the server is not known to move tokens"
-	case !l.cache.Predict(nil, 0).Held:
+	case !p.cache.Predict(nil, 0).Held:
 		return "the server is not known to hold anything of the session"
 	}
 	return ""
 }
 
 // runs returns the length in tokens of the shortest run of messages that the server holds and that stay behind the first one that goes; 0 if there is none.
-func (c *compaction) runs(l *live) int {
-	kept := make(map[*turn.Entry]bool, len(l.chat.Entries))
-	for _, e := range l.chat.Entries {
+func (c *compaction) runs(p *Prompt) int {
+	kept := make(map[*turn.Entry]bool, len(p.chat.Entries))
+	for _, e := range p.chat.Entries {
 		kept[e] = true
 	}
 	least, run, gap := 0, 0, false
@@ -61,15 +61,15 @@ func (c *compaction) runs(l *live) int {
 // chunk chooses the n_cache_reuse of a request whose prompt was cut by deletions that leave runs of at least run tokens, and returns it with what is moved then.
 // The server looks for the kept runs in order and never goes back: what it takes for the beginning of one may hide the rest. So where the shortest run
 // does not serve, others are tried.
-func (l *live) chunk(run int) (n, moved int) {
+func (p *Prompt) chunk(run int) (n, moved int) {
 	if run == 0 {
 		return 0, 0
 	}
-	ids := l.counted.Prompt()
+	ids := p.counted.Prompt()
 	n = min(run, longestChunk)
-	moved = l.cache.Predict(ids, n).Shifted
+	moved = p.cache.Predict(ids, n).Shifted
 	for _, other := range [...]int{longestChunk, 48, 32, 24, 16, 12, 8, 4} {
-		if got := l.cache.Predict(ids, other).Shifted; got > moved+longestChunk {
+		if got := p.cache.Predict(ids, other).Shifted; got > moved+longestChunk {
 			n, moved = other, got
 		}
 	}
@@ -77,13 +77,13 @@ func (l *live) chunk(run int) (n, moved int) {
 }
 
 // askShift decides on the hint of the next request.
-func (l *live) askShift() {
-	run := l.Run
-	l.Hint, l.Run = 0, 0
-	n, moved := l.chunk(run)
+func (p *Prompt) askShift() {
+	run := p.state.Run
+	p.state.Hint, p.state.Run = 0, 0
+	n, moved := p.chunk(run)
 	if moved == 0 {
 		return
 	}
-	l.Hint = n
-	l.notes = append(l.notes, fmt.Sprintf("KV shift: %d kept tokens are moved, not computed again; they were computed with the deleted text in view", moved))
+	p.state.Hint = n
+	p.notes = append(p.notes, fmt.Sprintf("KV shift: %d kept tokens are moved, not computed again; they were computed with the deleted text in view", moved))
 }

@@ -1,4 +1,4 @@
-package sakur4
+package rendering
 
 import (
 	"slices"
@@ -23,10 +23,10 @@ const (
 type noteRef struct{ entry, note int }
 
 // shrinkable returns the notes of the entries that may be shortened, in their order. Pins and what is said of them never are.
-func (l *live) shrinkable(entries []int) []noteRef {
+func (p *Prompt) shrinkable(entries []int) []noteRef {
 	var refs []noteRef
 	for _, i := range entries {
-		for k, n := range l.chat.Entries[i].Notes {
+		for k, n := range p.chat.Entries[i].Notes {
 			switch n.Kind {
 			case turn.NoteLateResult, turn.NoteRecall, turn.NoteRepoMap, turn.NoteText, turn.NoteSystem, turn.NoteFold:
 				refs = append(refs, noteRef{i, k})
@@ -52,11 +52,11 @@ func pressed(in evict.Input, p evict.Plan, err error) bool {
 
 // shrinkNotes shortens the notes of the newest message, or where it has none those of the user turns that never leave, where the plan takes from
 // the last floors what the notes could give. It reports whether there were any.
-func (l *live) shrinkNotes(c *compaction, in evict.Input, spans []span, p evict.Plan, err error) bool {
-	if !pressed(in, p, err) {
+func (p *Prompt) shrinkNotes(c *compaction, in evict.Input, spans []span, plan evict.Plan, err error) bool {
+	if !pressed(in, plan, err) {
 		return false
 	}
-	refs := l.shrinkable([]int{len(l.chat.Entries) - 1})
+	refs := p.shrinkable([]int{len(p.chat.Entries) - 1})
 	if len(refs) == 0 {
 		var users []int
 		for i, it := range in.Items {
@@ -64,16 +64,16 @@ func (l *live) shrinkNotes(c *compaction, in evict.Input, spans []span, p evict.
 				users = append(users, spans[i].from)
 			}
 		}
-		refs = l.shrinkable(users)
+		refs = p.shrinkable(users)
 	}
 	if len(refs) == 0 {
 		return false
 	}
-	perToken := l.bytesPerToken()
+	perToken := p.bytesPerToken()
 	without := in
 	without.Items = slices.Clone(in.Items)
 	for _, r := range refs {
-		n := int(float64(len(l.chat.Entries[r.entry].Notes[r.note].Text)) / perToken)
+		n := int(float64(len(p.chat.Entries[r.entry].Notes[r.note].Text)) / perToken)
 		for i, s := range spans {
 			if s.from <= r.entry && r.entry < s.to {
 				n = min(n, without.Items[i].Tokens)
@@ -86,16 +86,16 @@ func (l *live) shrinkNotes(c *compaction, in evict.Input, spans []span, p evict.
 	if rest, err := evict.Pick(without); !pressed(without, rest, err) {
 		room = max(in.Limit-rest.After, 0)
 	}
-	l.fitNotes(c, refs, int(float64(room)*perToken*7/8))
+	p.fitNotes(c, refs, int(float64(room)*perToken*7/8))
 	return true
 }
 
 // fitNotes shortens notes so that their texts have at most that many bytes together, and in any case fewer than now.
-func (l *live) fitNotes(c *compaction, refs []noteRef, bytes int) {
+func (p *Prompt) fitNotes(c *compaction, refs []noteRef, bytes int) {
 	sizes := make([]int, 0, len(refs))
 	total := 0
 	for _, r := range refs {
-		n := len(l.chat.Entries[r.entry].Notes[r.note].Text)
+		n := len(p.chat.Entries[r.entry].Notes[r.note].Text)
 		sizes = append(sizes, n)
 		total += n
 	}
@@ -114,7 +114,7 @@ func (l *live) fitNotes(c *compaction, refs []noteRef, bytes int) {
 	}
 	for i := 0; i < len(refs); {
 		at := refs[i].entry
-		e := l.chat.Entries[at]
+		e := p.chat.Entries[at]
 		notes := make([]turn.Note, 0, len(e.Notes))
 		for k, n := range e.Notes {
 			switch {
@@ -132,10 +132,10 @@ func (l *live) fitNotes(c *compaction, refs []noteRef, bytes int) {
 			notes = append(notes, turn.Note{ID: "left-out", Kind: turn.NoteLeftOut, Text: leftOut})
 		}
 		e.SetNotes(notes)
-		l.touch(at)
+		p.touch(at)
 		c.cut = min(c.cut, at)
-		if at < l.Sent {
-			l.Sent, c.shrunk = at, c.shrunk+1
+		if at < p.state.Sent {
+			p.state.Sent, c.shrunk = at, c.shrunk+1
 		}
 		for i < len(refs) && refs[i].entry == at {
 			i++

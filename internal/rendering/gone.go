@@ -1,4 +1,4 @@
-package sakur4
+package rendering
 
 import (
 	"cmp"
@@ -42,60 +42,60 @@ func (g goneName) weight(now int64) int64 {
 }
 
 // leave remembers the names of entries that leave the prompt or are shortened in it.
-func (l *live) leave(entries []*turn.Entry) {
-	now := l.chat.Covered
-	at := make(map[string]int, len(l.Gone))
-	for i, g := range l.Gone {
+func (p *Prompt) leave(entries []*turn.Entry) {
+	now := p.chat.Covered
+	at := make(map[string]int, len(p.state.Gone))
+	for i, g := range p.state.Gone {
 		at[g.Name] = i
 	}
 	for _, e := range entries {
-		for _, id := range l.words.of(e) {
-			name := l.words.names[id]
+		for _, id := range p.words.of(e) {
+			name := p.words.names[id]
 			i, ok := at[name]
 			if !ok {
-				i = len(l.Gone)
+				i = len(p.state.Gone)
 				at[name] = i
-				l.Gone = append(l.Gone, goneName{Name: name})
+				p.state.Gone = append(p.state.Gone, goneName{Name: name})
 			}
-			l.Gone[i].Uses++
-			l.Gone[i].Seq = max(l.Gone[i].Seq, e.Seq)
+			p.state.Gone[i].Uses++
+			p.state.Gone[i].Seq = max(p.state.Gone[i].Seq, e.Seq)
 		}
 	}
-	slices.SortFunc(l.Gone, func(a, b goneName) int {
+	slices.SortFunc(p.state.Gone, func(a, b goneName) int {
 		return cmp.Or(cmp.Compare(b.weight(now), a.weight(now)), cmp.Compare(a.Name, b.Name))
 	})
-	l.Gone = l.Gone[:min(len(l.Gone), maxGone)]
+	p.state.Gone = p.state.Gone[:min(len(p.state.Gone), maxGone)]
 }
 
 // goneTokens is the room of the list in a window of that many tokens.
-func (l *live) goneTokens(window int) int {
+func (p *Prompt) goneTokens(window int) int {
 	room := window / noteShare
-	if l.scattered {
-		room = min(room, int(float64(l.Fresh)*shiftAgain)-l.Again)
+	if p.scattered {
+		room = min(room, int(float64(p.state.Fresh)*shiftAgain)-p.state.Again)
 	}
 	return min(max(room-noteRest, 0), maxGoneTokens)
 }
 
 // goneNames returns the names for the note, the likeliest first: those that nothing in the prompt holds, nor an earlier
 // note that still stands there, as far as there is room.
-func (l *live) goneNames(window int) []string {
-	room := l.goneTokens(window) * goneBytes
-	if room == 0 || len(l.Gone) == 0 {
+func (p *Prompt) goneNames(window int) []string {
+	room := p.goneTokens(window) * goneBytes
+	if room == 0 || len(p.state.Gone) == 0 {
 		return nil
 	}
 	shown := map[string]bool{}
-	for i, e := range l.chat.Entries {
-		for _, id := range l.words.of(e) {
-			shown[l.words.names[id]] = true
+	for i, e := range p.chat.Entries {
+		for _, id := range p.words.of(e) {
+			shown[p.words.names[id]] = true
 		}
 		for _, n := range e.Notes {
-			if n.Kind == turn.NoteArchive && i < len(l.chat.Entries)-1 { // that of the newest message is written anew
+			if n.Kind == turn.NoteArchive && i < len(p.chat.Entries)-1 { // that of the newest message is written anew
 				names.Scan(n.Text, false, func(name string) { shown[name] = true })
 			}
 		}
 	}
 	var out []string
-	for _, g := range l.Gone {
+	for _, g := range p.state.Gone {
 		if shown[g.Name] {
 			continue
 		}

@@ -1,4 +1,4 @@
-package sakur4
+package rendering
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 
 	"sakur4/evict"
 	"sakur4/internal/episode"
-	"sakur4/internal/store"
 	"sakur4/internal/turn"
 	"sakur4/receipt"
 )
@@ -15,20 +14,20 @@ import (
 type span struct{ from, to int }
 
 // candidates describes the prompt to the planner.
-func (s *Session) candidates(ctx context.Context, l *live, c *compaction) (evict.Input, []span, error) {
-	entries := l.chat.Entries
-	if err := s.mark(ctx, l, c); err != nil {
+func (p *Prompt) candidates(ctx context.Context, c *compaction) (evict.Input, []span, error) {
+	entries := p.chat.Entries
+	if err := p.mark(ctx, c); err != nil {
 		return evict.Input{}, nil, err
 	}
-	h := l.headItems()
-	total := l.counted.Total()
-	in := evict.Input{Total: total, Window: c.window, Limit: c.limit, Policy: c.policy, SinceLast: total - l.Base, NoteTokens: s.noteTokens(l),
+	h := p.headItems()
+	total := p.counted.Total()
+	in := evict.Input{Total: total, Window: c.window, Limit: c.limit, Policy: c.policy, SinceLast: total - p.state.Base, NoteTokens: p.noteTokens(),
 		NoReplyTokens: noReplyTokens}
 	if h == 1 {
-		in.HeadTokens = l.counted.Counts[0].Tokens
+		in.HeadTokens = p.counted.Counts[0].Tokens
 	}
-	perToken := l.bytesPerToken()
-	geometry := l.cache.Geometry()
+	perToken := p.bytesPerToken()
+	geometry := p.cache.Geometry()
 	task, newest := int64(0), int64(0)
 	for _, e := range entries {
 		if e.Kind == turn.KindEpisode && e.Role == episode.User {
@@ -51,7 +50,7 @@ func (s *Session) candidates(ctx context.Context, l *live, c *compaction) (evict
 	group, groupSeq := 0, int64(-1)
 	atom, atomSeq := 0, int64(-1)
 	for i, e := range entries {
-		n := l.counted.Counts[i+h].Tokens
+		n := p.counted.Counts[i+h].Tokens
 		if !sent[e] {
 			in.Unsent += n
 		}
@@ -88,9 +87,9 @@ func (s *Session) candidates(ctx context.Context, l *live, c *compaction) (evict
 			it.MaskedTokens, it.ReferencedTokens = stubTokens(e, n, perToken)
 		}
 		if e.Form == turn.Full {
-			it.NoteTokens = l.counted.Counts[i+h].Parts[receipt.Stubs]
+			it.NoteTokens = p.counted.Counts[i+h].Parts[receipt.Stubs]
 		}
-		it.LeastTokens, _ = l.leastTokens(i, perToken)
+		it.LeastTokens, _ = p.leastTokens(i, perToken)
 		switch {
 		case e.Role == episode.User && e.Seq == newest:
 			it.Protect, it.Floor = "newest user turn", evict.FloorNewestUser
@@ -103,32 +102,31 @@ func (s *Session) candidates(ctx context.Context, l *live, c *compaction) (evict
 		spans = append(spans, span{i, i + 1})
 		pos += n
 	}
-	in.Fresh, in.Again = l.Fresh+in.Unsent, l.Again
+	in.Fresh, in.Again = p.state.Fresh+in.Unsent, p.state.Again
 	// What lies behind the first change of an earlier pass is sent anew wherever this one breaks.
-	same := common(c.before.IDs, l.counted.IDs)
+	same := common(c.before.IDs, p.counted.IDs)
 	for i := range in.Items {
 		in.Items[i].Age = len(in.Items) - 1 - i
 		in.Breaks = append(in.Breaks, evict.Break{Item: i, Pos: in.Items[i].Pos, Reuse: geometry.Rewind(min(in.Items[i].Pos, same))})
 	}
-	l.words.workingSet(&in, entries, spans)
+	p.words.workingSet(&in, entries, spans)
 	return in, spans, nil
 }
 
 // mark reads the marks of the episodes in the prompt, once a compaction: its passes only take episodes away.
-func (s *Session) mark(ctx context.Context, l *live, c *compaction) error {
+func (p *Prompt) mark(ctx context.Context, c *compaction) error {
 	if c.marks != nil {
 		return nil
 	}
-	seqs := make([]int64, 0, len(l.chat.Entries))
-	for _, e := range l.chat.Entries {
+	seqs := make([]int64, 0, len(p.chat.Entries))
+	for _, e := range p.chat.Entries {
 		if e.Kind == turn.KindEpisode {
 			seqs = append(seqs, e.Seq)
 		}
 	}
-	return wrap(s.e.st.Read(ctx, func(r *store.Reader) (err error) {
-		c.marks, err = r.Marks(s.e.project, seqs)
-		return err
-	}))
+	marks, err := p.opt.Record.Marks(ctx, seqs)
+	c.marks = marks
+	return err
 }
 
 func tierOf(f turn.Form) evict.Tier {
@@ -169,15 +167,15 @@ func stubTokens(e *turn.Entry, tokens int, perToken float64) (masked, referenced
 }
 
 // bytesPerToken is the average over the prompt.
-func (l *live) bytesPerToken() float64 {
+func (p *Prompt) bytesPerToken() float64 {
 	bytes := 0
-	for _, it := range l.items {
+	for _, it := range p.items {
 		bytes += len(it.Message.Content) + len(it.Message.Reasoning)
 		for _, c := range it.Message.Calls {
 			bytes += len(c.Name) + len(c.Arguments)
 		}
 	}
-	if n := l.counted.Total(); n > 0 && bytes > n {
+	if n := p.counted.Total(); n > 0 && bytes > n {
 		return float64(bytes) / float64(n)
 	}
 	return 1
@@ -187,21 +185,21 @@ func (l *live) bytesPerToken() float64 {
 const noReplyTokens = 10
 
 // noteTokens estimates the archive note: its local count, scaled by how the prompt's own count of its longest message compares with the local one.
-func (s *Session) noteTokens(l *live) int {
-	id := l.chat.Entries[len(l.chat.Entries)-1].Episode
-	note := turn.Note{Kind: turn.NoteArchive, Text: archiveText(append(slices.Clone(l.Archived), stretch{From: id, To: id, N: 100}), l.scattered)}
+func (p *Prompt) noteTokens() int {
+	id := p.chat.Entries[len(p.chat.Entries)-1].Episode
+	note := turn.Note{Kind: turn.NoteArchive, Text: archiveText(append(slices.Clone(p.state.Archived), stretch{From: id, To: id, N: 100}), p.scattered)}
 	longest := 0
-	for i, it := range l.items {
-		if len(it.Message.Content) > len(l.items[longest].Message.Content) {
+	for i, it := range p.items {
+		if len(it.Message.Content) > len(p.items[longest].Message.Content) {
 			longest = i
 		}
 	}
-	n := float64(s.e.counter.Count(note.String()))
-	count := l.counted.Counts[longest]
-	if own := s.e.counter.Count(l.items[longest].Message.Content); own > 0 {
+	n := float64(p.opt.Count(note.String()))
+	count := p.counted.Counts[longest]
+	if own := p.opt.Count(p.items[longest].Message.Content); own > 0 {
 		n *= float64(count.Tokens-count.Parts[receipt.TemplateOverhead]) / float64(own)
 	}
-	return int(n) + l.goneTokens(l.room) + noteSlack
+	return int(n) + p.goneTokens(p.room) + noteSlack
 }
 
 // noteSlack is what merges with the neighbouring text may cost.
@@ -215,8 +213,8 @@ const (
 )
 
 // leastTokens returns what of the entry at index i a trim does not touch, its pointer included, and what it does.
-func (l *live) leastTokens(i int, perToken float64) (fixed, raw int) {
-	e, count := l.chat.Entries[i], l.counted.Counts[i+l.headItems()]
+func (p *Prompt) leastTokens(i int, perToken float64) (fixed, raw int) {
+	e, count := p.chat.Entries[i], p.counted.Counts[i+p.headItems()]
 	if e.Form != turn.Full && e.Form != turn.Trimmed || e.Form == turn.Trimmed && e.Head+e.Tail == 0 {
 		return count.Tokens, 0
 	}

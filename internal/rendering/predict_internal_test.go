@@ -1,4 +1,4 @@
-package sakur4
+package rendering
 
 import (
 	"math/rand/v2"
