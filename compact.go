@@ -45,7 +45,7 @@ func (s *Session) Compact(ctx context.Context, head Head, target int) (*Plan, er
 		return nil, &PendingError{Calls: l.open} // the plan stands; carrying it out would close calls that are still being worked on
 	}
 	l.prompt.Settle()
-	if err := s.store(ctx, l.live, nil); err != nil {
+	if err := s.store(ctx, l.live, nil, s.e.st.Write); err != nil {
 		return nil, err
 	}
 	s.e.settle(l.prompt.Learned())

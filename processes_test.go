@@ -32,7 +32,7 @@ func agentContent(name string, round int) string {
 	return fmt.Sprintf(`{"agent": %q, "round": %d, "text": %q}`, name, round, strings.Repeat(fmt.Sprint("lighthouse ", round, " "), 30))
 }
 
-// agentProcess works through rounds in a session of its own, and in one that all share, and says each result that was acknowledged.
+// agentProcess works through rounds in a session of its own, and in one that all share, and says each result and each prompt of its own that was acknowledged.
 func agentProcess(path, name string, rounds int) error {
 	ctx := context.Background()
 	eng, err := sakur4.Open(ctx, path, agentOptions(os.Getenv(agentVariable+"_KEY") != ""))
@@ -54,9 +54,11 @@ func agentProcess(path, name string, rounds int) error {
 			return err
 		}
 		fmt.Println(result.Episode, i)
-		if _, err := own.Window(ctx, head); err != nil {
+		w, err := own.Window(ctx, head)
+		if err != nil {
 			return err
 		}
+		fmt.Println(w.ID, i)
 		if _, err := own.Interpret(ctx, sakur4.FactAnchor(sakur4.FactID(result.Facts[0].FactID)), fmt.Sprint("The agent of round ", i)); err != nil {
 			return err
 		}
@@ -89,14 +91,16 @@ func TestAgentsInSeveralProcesses(t *testing.T) {
 			t.Parallel()
 			const agents, rounds = 4, 8
 			path := storePath(t)
-			acknowledged := make([]map[string]int, agents)
+			acknowledged, prompts := make([]map[string]int, agents), make([][]sakur4.WindowID, agents)
 			var wg sync.WaitGroup
 			for a := range agents {
 				patience := rounds + 1
 				if a%2 == 1 {
 					patience = 2 + a // then it is killed
 				}
-				wg.Go(func() { acknowledged[a] = runAgent(t, path, fmt.Sprint("agent", a), rounds, patience, encrypted) })
+				wg.Go(func() {
+					acknowledged[a], prompts[a] = runAgent(t, path, fmt.Sprint("agent", a), rounds, patience, encrypted)
+				})
 			}
 			wg.Wait()
 			eng := openEngine(t, path, agentOptions(encrypted))
@@ -109,6 +113,23 @@ func TestAgentsInSeveralProcesses(t *testing.T) {
 					if want := agentContent(fmt.Sprint("agent", a), round); err != nil || ep.Content != want {
 						t.Errorf("Episode(%s).Content = %q, %v, want %q", id, ep.Content, err, want)
 					}
+				}
+			}
+			for a, said := range prompts {
+				stored := map[sakur4.WindowID]bool{}
+				for r, err := range eng.Session(fmt.Sprint("agent", a)).Receipts(t.Context()) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					stored[sakur4.WindowID(r.ID)] = true
+				}
+				for _, id := range said {
+					if !stored[id] {
+						t.Errorf("agent%d: the prompt %s is lost", a, id)
+					}
+				}
+				if len(said) == 0 {
+					t.Errorf("agent%d said no prompts", a)
 				}
 			}
 			if report, err := eng.Verify(t.Context()); err != nil {
@@ -128,8 +149,8 @@ func TestAgentsInSeveralProcesses(t *testing.T) {
 	}
 }
 
-// runAgent runs an agent and kills it after so many results. It returns what it acknowledged: results and their rounds.
-func runAgent(t *testing.T, path, name string, rounds, patience int, encrypted bool) map[string]int {
+// runAgent runs an agent and kills it after so many results. It returns what it acknowledged: results and their rounds, and prompts.
+func runAgent(t *testing.T, path, name string, rounds, patience int, encrypted bool) (said map[string]int, prompts []sakur4.WindowID) {
 	cmd := exec.Command(os.Args[0], name, fmt.Sprint(rounds))
 	cmd.Env = append(os.Environ(), agentVariable+"="+path)
 	if encrypted {
@@ -143,9 +164,10 @@ func runAgent(t *testing.T, path, name string, rounds, patience int, encrypted b
 	}
 	if err != nil {
 		t.Error(err)
-		return nil
+		return nil, nil
 	}
-	said, killed := map[string]int{}, false
+	said = map[string]int{}
+	killed := false
 	for lines := bufio.NewReader(out); ; {
 		line, err := lines.ReadString('\n')
 		if err != nil {
@@ -156,6 +178,10 @@ func runAgent(t *testing.T, path, name string, rounds, patience int, encrypted b
 		if _, err := fmt.Sscan(line, &id, &round); err != nil {
 			t.Errorf("%s says %q: %v", name, line, err)
 		}
+		if strings.HasPrefix(id, "win_") {
+			prompts = append(prompts, sakur4.WindowID(id))
+			continue
+		}
 		said[id] = round
 		if len(said) == patience {
 			killed = cmd.Process.Kill() == nil
@@ -164,5 +190,5 @@ func runAgent(t *testing.T, path, name string, rounds, patience int, encrypted b
 	if err := cmd.Wait(); err != nil && !killed {
 		t.Errorf("%s: %v: %s", name, err, stderr.String())
 	}
-	return said
+	return said, prompts
 }

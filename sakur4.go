@@ -184,6 +184,9 @@ type Engine struct {
 // The errors are [ErrLocked], [ErrCorrupt], [ErrWrongKey], [ErrUnsupported], [ErrEmbedderChanged], those of the file system, and [ErrReadOnly] for a store of an earlier
 // version that is opened read-only: opened for writing it is brought up to date, which a process of that version that has it open notices by errors. A server that is down
 // is no error: it is asked when it is needed.
+//
+// The end of a process, however it comes, loses nothing that a call has returned. Neither does a loss of power, but for a prompt behind which nothing was stored: see
+// [Session.Window]. The store is whole after both, where the disk keeps what it says that it keeps.
 func Open(ctx context.Context, path string, opts *Options) (*Engine, error) {
 	var o Options
 	if opts != nil {

@@ -22,6 +22,12 @@ import (
 // even the shortest prompt fits; nothing has changed then. A server that does not answer is no error: the prompt is counted locally and the
 // receipt says so. A server that was restarted with a smaller context or another template is noticed once a request failed or was measured otherwise
 // than predicted: where the server refuses a prompt, ask for it again.
+//
+// A prompt that was not compacted is stored without waiting for the disk. It outlives the process, and the next thing that is stored, other than one more
+// such prompt, makes it durable too; a compaction is waited for. A loss of power before that may take the prompt with its receipt and its id, which
+// [Session.Observe] then does not know. Nothing else is lost: Window makes the prompt anew of the record, the pins and the attached notes. It has the same
+// messages where head, window and server are the same. Its receipt does not know what a server that kept running holds of the lost one: there more is reused
+// than predicted.
 func (s *Session) Window(ctx context.Context, head Head) (*Window, error) {
 	if err := s.e.check(ctx); err != nil {
 		return nil, err
@@ -177,17 +183,22 @@ func backendName(p boundary.Profile) string {
 	return p.Name
 }
 
-// persist stores a prompt.
+// persist stores a prompt. Only a compaction is waited for: what a loss of power may take of another one follows from what is durable, and nothing that was
+// stored later is there without it.
 func (s *Session) persist(ctx context.Context, l *live, w *Window) error {
 	body, err := json.Marshal(storedReceipt{Receipt: w.Receipt, Restored: SnapshotID(l.prompt.Restored())})
 	if err != nil {
 		return fmt.Errorf("sakur4: receipt: %w", err)
 	}
-	return s.store(ctx, l, &store.ReceiptRow{WindowID: string(w.ID), Turn: w.Receipt.Turn, Body: string(body), Created: s.e.now()})
+	write := s.e.st.Write
+	if w.Plan == nil {
+		write = s.e.st.WriteNoSync
+	}
+	return s.store(ctx, l, &store.ReceiptRow{WindowID: string(w.ID), Turn: w.Receipt.Turn, Body: string(body), Created: s.e.now()}, write)
 }
 
 // store writes what changed of the session's prompt, and its receipt if it has one, in one transaction.
-func (s *Session) store(ctx context.Context, l *live, rec *store.ReceiptRow) error {
+func (s *Session) store(ctx context.Context, l *live, rec *store.ReceiptRow, write func(context.Context, func(*store.Tx) error) error) error {
 	ch, err := l.prompt.Changes()
 	if err != nil {
 		return err
@@ -201,7 +212,7 @@ func (s *Session) store(ctx context.Context, l *live, rec *store.ReceiptRow) err
 		steps[i] = store.StepRow{Episode: st.Episode, Seq: st.Seq, From: st.From, To: st.To, Tokens: st.Tokens, Reason: st.Reason}
 	}
 	now := s.e.now()
-	err = s.e.st.Write(ctx, func(tx *store.Tx) error {
+	err = write(ctx, func(tx *store.Tx) error {
 		row, err := tx.RenderState(s.e.project, s.id)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err

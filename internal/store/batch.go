@@ -15,6 +15,7 @@ const maxBatch = 32
 type job struct {
 	ctx context.Context
 	f   func(*Tx) error
+	lax bool // see [Store.WriteNoSync]
 	// done is closed when the fields below are set: what Write returns, or what f panicked with.
 	done     chan struct{}
 	err      error
@@ -64,7 +65,16 @@ func (q *jobs) take() []*job {
 //
 // Writes that wait for the writer at the same time share a transaction, each in a savepoint of its own: they share the wait for the disk.
 // f may therefore run in another goroutine than its caller's.
-func (s *Store) Write(ctx context.Context, f func(*Tx) error) error {
+func (s *Store) Write(ctx context.Context, f func(*Tx) error) error { return s.write(ctx, f, false) }
+
+// WriteNoSync is as Write, but does not wait for the disk: what it has written is read by everybody once it returns nil, and outlives the process, but a loss of
+// power may take it, and whatever was written before it and not waited for either. The next Write makes it durable too, so that nothing is
+// ever kept without what it was built upon. An encrypted store waits all the same.
+func (s *Store) WriteNoSync(ctx context.Context, f func(*Tx) error) error {
+	return s.write(ctx, f, true)
+}
+
+func (s *Store) write(ctx context.Context, f func(*Tx) error, lax bool) error {
 	if err := s.enter(); err != nil {
 		return fail(ctx, err, "write")
 	}
@@ -72,7 +82,7 @@ func (s *Store) Write(ctx context.Context, f func(*Tx) error) error {
 	if s.cfg.ReadOnly {
 		return fail(ctx, ErrReadOnly, "write")
 	}
-	j := &job{ctx: ctx, f: f, done: make(chan struct{})}
+	j := &job{ctx: ctx, f: f, lax: lax, done: make(chan struct{})}
 	s.queue.add(j)
 	for {
 		select {
@@ -117,7 +127,7 @@ func (s *Store) run(batch []*job) {
 	err := s.ready(ctx)
 	if err == nil {
 		err = s.transact(ctx, s.wconn, func() { s.wconn = nil }, func(c *conn) error {
-			kept, appended := 0, false
+			kept, appended, lax := 0, false, true
 			s.known.check(c)
 			for _, j := range batch {
 				tx, err := s.one(ctx, c, j, !alone)
@@ -126,6 +136,7 @@ func (s *Store) run(batch []*job) {
 					j.err = err
 				case j.panicked == nil:
 					kept++
+					lax = lax && j.lax
 					added += tx.added
 					appended = appended || len(tx.appended) > 0
 					s.known.learn(tx)
@@ -137,12 +148,18 @@ func (s *Store) run(batch []*job) {
 			if kept == 0 {
 				return errOver
 			}
+			if s.log != nil {
+				s.log.lax = lax // until it is committed
+			}
 			if appended {
 				return nil // a higher position is another version, see [Store.Version]
 			}
 			_, err := c.exec(`UPDATE meta SET value = value + 1 WHERE name = 'version'`)
 			return fail(ctx, err, "write")
 		})
+	}
+	if s.log != nil {
+		s.log.lax = false
 	}
 	if err != nil {
 		s.known.forget()

@@ -1,6 +1,6 @@
 // Package store keeps everything that is recorded in one SQLite file: episodes, facts, pins, rendering decisions, receipts.
 //
-// Start with [Open], [Store.Write] and [Store.Read]. A write is one transaction on the single writer, durable when it returns. A read
+// Start with [Open], [Store.Write] and [Store.Read]. A write is one transaction on the single writer, durable when it returns but for [Store.WriteNoSync]. A read
 // runs on one snapshot and sees every write that has returned, of any goroutine or process. The [Reader] that a function is given
 // is valid until that function returns, and is not safe for concurrent use; a [Store] is.
 //

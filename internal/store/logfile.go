@@ -17,18 +17,21 @@ import (
 // heldBytes bounds what is held: a larger transaction is written piece by piece.
 const heldBytes = 1 << 20
 
-// logVFS is the system's file system, with a log that holds what is appended to it. It belongs to one connection, whose synchronous is FULL.
+// logVFS is the file system below it, with a log that holds what is appended to it. It belongs to one connection, whose synchronous is FULL.
 type logVFS struct {
 	vfs.VFS
 	name string
 	log  *logFile // nil until SQLite opens it
+	// lax says that the transaction under way need not be on the disk when it is committed: what follows in the log is synced with it.
+	lax   bool
+	waits atomic.Int64 // for the disk
 }
 
 // logNames makes the names under which SQLite finds the file systems unique.
 var logNames atomic.Int64
 
-func newLogVFS() *logVFS {
-	v := &logVFS{VFS: vfs.Find(""), name: fmt.Sprintf("sakur4-log-%d", logNames.Add(1))}
+func newLogVFS(below string) *logVFS {
+	v := &logVFS{VFS: vfs.Find(below), name: fmt.Sprintf("sakur4-log-%d", logNames.Add(1))}
 	vfs.Register(v.name, v)
 	return v
 }
@@ -47,7 +50,7 @@ func (v *logVFS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File,
 	if err != nil || flags&vfs.OPEN_WAL == 0 {
 		return f, flags, err
 	}
-	v.log = &logFile{File: f}
+	v.log = &logFile{File: f, vfs: v}
 	return v.log, flags, nil
 }
 
@@ -63,6 +66,7 @@ type logFile struct {
 	vfs.File
 	held []byte
 	at   int64 // where held belongs
+	vfs  *logVFS
 }
 
 var (
@@ -104,11 +108,17 @@ func (f *logFile) ReadAt(p []byte, off int64) (int, error) {
 	return f.File.ReadAt(p, off)
 }
 
-// Sync implements [vfs.File].
+// Sync implements [vfs.File]. The header of a log that is begun anew is synced by itself, whatever follows: it must be on the disk before the pages are that are
+// written over those of the old log.
 func (f *logFile) Sync(flags vfs.SyncFlag) error {
+	header := f.at == 0 && len(f.held) > 0
 	if err := f.flush(); err != nil {
 		return err
 	}
+	if f.vfs.lax && !header {
+		return nil
+	}
+	f.vfs.waits.Add(1)
 	return f.File.Sync(flags)
 }
 

@@ -42,6 +42,8 @@ type Config struct {
 	register func(*sqlite3.Conn) error
 	// lazy leaves the index to the searches, so that a test measures the writes alone.
 	lazy bool
+	// vfs is the file system that a test lays below; "" is the system's.
+	vfs string
 }
 
 func (cfg Config) withDefaults() Config {
@@ -114,6 +116,8 @@ func (s *Store) locate() (created bool, err error) {
 	}
 	if s.cfg.Key != nil {
 		encryption(query, s.cfg.Key)
+	} else if s.cfg.vfs != "" {
+		query.Set("vfs", s.cfg.vfs)
 	}
 	// An existing file is never opened except through SQLite: closing a second descriptor would drop its locks on some systems.
 	if !s.cfg.ReadOnly {
@@ -161,7 +165,7 @@ func (s *Store) start(ctx context.Context, created bool) (err error) {
 		return s.startReadOnly(ctx)
 	}
 	if s.memory == nil && s.cfg.Key == nil {
-		s.log = newLogVFS()
+		s.log = newLogVFS(s.cfg.vfs)
 	}
 	if s.wconn, err = s.dialWriter(ctx); err != nil {
 		return err
@@ -217,11 +221,11 @@ func (s *Store) startReadOnly(ctx context.Context) error {
 	return s.restrict()
 }
 
-// dialWriter opens the connection whose commits are durable.
+// dialWriter opens the connection whose commits are durable, but for those of [Store.WriteNoSync] alone.
 func (s *Store) dialWriter(ctx context.Context) (*conn, error) {
 	uri := s.uri
 	if s.log != nil {
-		uri += "&vfs=" + s.log.name
+		uri += "&vfs=" + s.log.name // the last one that is named counts
 	}
 	c, err := s.dialURI(ctx, uri)
 	if err != nil {

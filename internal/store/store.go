@@ -61,6 +61,14 @@ type Store struct {
 // Path returns the absolute path of the file, or [Memory].
 func (s *Store) Path() string { return s.path }
 
+// Waits returns how often the writer has waited for the disk, where it writes a plain file.
+func (s *Store) Waits() int64 {
+	if s.log == nil {
+		return 0
+	}
+	return s.log.waits.Load()
+}
+
 // enter counts a call in; leave counts it out. Close waits for all.
 func (s *Store) enter() error {
 	s.mu.Lock()
