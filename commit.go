@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 
 	"sakur4/evict"
 	"sakur4/internal/digest"
@@ -31,7 +33,6 @@ func (s *Session) Commit(ctx context.Context, t Turn) (Committed, error) {
 	if rec.At.IsZero() {
 		rec.At = rec.Created
 	}
-	rec.Tokens = s.e.countRecord(rec)
 	rec.Tokenizer = s.e.opts.Tokenizer.Name()
 	rec.Digest = digest.Of(rec.Content)
 
@@ -40,7 +41,7 @@ func (s *Session) Commit(ctx context.Context, t Turn) (Committed, error) {
 	if s.book == nil {
 		s.book = newBook()
 	}
-	out := Committed{Episode: EpisodeID(rec.ID), Tokens: rec.Tokens}
+	out := Committed{Episode: EpisodeID(rec.ID)}
 	// Parsing is done before the transaction, so that other sessions can commit meanwhile: the call is known already unless another process
 	// has written to this session.
 	var guess episode.Call
@@ -48,9 +49,15 @@ func (s *Session) Commit(ctx context.Context, t Turn) (Committed, error) {
 	if rec.Role == episode.Tool {
 		if call, err := s.book.answer(rec); err == nil {
 			guess, guessed = call, true
-			s.e.read(rec, call, &out)
 		}
 	}
+	read := func() {
+		if guessed {
+			s.e.read(rec, guess, &out)
+		}
+	}
+	s.e.countBeside(rec, read)
+	out.Tokens = rec.Tokens
 	err = s.e.st.Write(ctx, func(tx *store.Tx) error {
 		if err := s.book.sync(tx, s.e.project, s.id); err != nil {
 			return err
@@ -121,6 +128,7 @@ func (e *Engine) read(rec *episode.Record, call episode.Call, out *Committed) {
 	}
 	reading := e.parsers.Read(ev, e.maxFacts)
 	out.Parser, out.Summary, out.FactsLeftOut = reading.Parser, reading.Summary, reading.LeftOut
+	out.Facts = slices.Grow(out.Facts, len(reading.Facts))
 	for _, f := range reading.Facts {
 		out.Facts = append(out.Facts, f.Row())
 	}
@@ -154,6 +162,24 @@ func (s *Session) record(t Turn) (*episode.Record, error) {
 		return nil, &TurnError{Field: "Content", Msg: "a user turn is not empty"}
 	}
 	return rec, nil
+}
+
+// besideBytes is the size from which on a result is parsed and counted at the same time: below it, to start a goroutine takes as long.
+const besideBytes = 1 << 10
+
+// countBeside counts the tokens of a record and runs read, which sees the record without the count. The tokenizer may be the caller's, and runs in his goroutine.
+func (e *Engine) countBeside(r *episode.Record, read func()) {
+	if len(r.Content) < besideBytes {
+		r.Tokens = e.countRecord(r)
+		read()
+		return
+	}
+	var both sync.WaitGroup
+	defer both.Wait() // also when the tokenizer panics
+	both.Go(read)
+	n := e.countRecord(r)
+	both.Wait()
+	r.Tokens = n
 }
 
 func (e *Engine) countRecord(r *episode.Record) int {

@@ -10,7 +10,7 @@ import (
 // Extract parses the evidence and returns what the parser read as facts, in source order. It is the only maker of facts:
 // [Read], [Outline] and [Rederive] go through the same mint in this file. The error is a [*toolparse.SyntaxError] where the bytes are not what the source reads.
 func Extract(src FactSource, ev Evidence) ([]Fact, error) {
-	facts, _, err := mint(src, ev, 0, nil)
+	facts, _, err := mint(src, ev, textOf(ev), 0, nil)
 	return facts, err
 }
 
@@ -29,7 +29,7 @@ func Rederive(row Row, ev Evidence) (Fact, error) {
 	case row.FactID != FactID(row.Project, row.QualifiedName, row.Kind, row.FilePath):
 		return Fact{}, fmt.Errorf("%w: %q", ErrBadRow, row.FactID)
 	}
-	facts, _, err := mint(src, ev, 0, func(f Fact) bool { return f.row.FactID == row.FactID })
+	facts, _, err := mint(src, ev, textOf(ev), 0, func(f Fact) bool { return f.row.FactID == row.FactID })
 	if err != nil {
 		return Fact{}, fmt.Errorf("%w: %w", ErrGone, err)
 	}
@@ -68,8 +68,8 @@ func Outline(lang string, ev Evidence) (facts []Fact, code Code, err error) {
 }
 
 // mint runs the parser and makes a fact of each value that keep accepts (nil: of each), at most max of them (0: no bound). It returns how many were left out.
-// A parser may refuse at its last byte, so nothing is returned before it has accepted the whole.
-func mint(src FactSource, ev Evidence, max int, keep func(Fact) bool) (facts []Fact, leftOut int, err error) {
+// A parser may refuse at its last byte, so nothing is returned before it has accepted the whole. t is the text of ev.
+func mint(src FactSource, ev Evidence, t *text, max int, keep func(Fact) bool) (facts []Fact, leftOut int, err error) {
 	if src.kind == 0 {
 		return nil, 0, ErrNoSource
 	}
@@ -78,7 +78,7 @@ func mint(src FactSource, ev Evidence, max int, keep func(Fact) bool) (facts []F
 	}
 	m := newMinter(src, ev)
 	full := func() bool { return max > 0 && len(facts) == max }
-	err = scan(src, ev.Content(), full, func(it item) {
+	err = scan(src, t, full, func(it item) {
 		if full() {
 			leftOut++
 			return

@@ -52,24 +52,33 @@ func callOf(qualifiedName string) string {
 }
 
 // uniquer gives equal names of a kind the suffixes #2, #3 … in source order, and never the name that another place has taken.
-type uniquer struct {
-	count map[string]int
-	taken map[string]bool
+type uniquer map[named]use
+
+type named struct{ kind, name string }
+
+// use is how often a name was asked for, and whether it was given.
+type use struct {
+	asked int
+	taken bool
 }
 
 func (u *uniquer) unique(kind, name string) string {
-	if u.count == nil {
-		u.count, u.taken = map[string]int{}, map[string]bool{}
+	if *u == nil {
+		*u = uniquer{}
 	}
-	key := kind + " " + name
+	key := named{kind, name}
 	for {
-		u.count[key]++
-		unique, n := name, u.count[key]
-		if n > 1 {
-			unique += "#" + strconv.Itoa(n)
+		of := (*u)[key]
+		of.asked++
+		(*u)[key] = of
+		unique := name
+		if of.asked > 1 {
+			unique += "#" + strconv.Itoa(of.asked)
 		}
-		if k := kind + " " + unique; !u.taken[k] {
-			u.taken[k] = true
+		given := named{kind, unique}
+		if of := (*u)[given]; !of.taken {
+			of.taken = true
+			(*u)[given] = of
 			return unique
 		}
 	}

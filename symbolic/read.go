@@ -31,7 +31,11 @@ func Read(ev Evidence, max int) Reading { return DefaultTable().Read(ev, max) }
 
 // ReadWith reads the evidence with a parser of the caller's choice. Its errors are those of [Extract].
 func ReadWith(src FactSource, ev Evidence, max int) (Reading, error) {
-	facts, left, err := mint(src, ev, orDefault(max), nil)
+	return readWith(src, ev, textOf(ev), max)
+}
+
+func readWith(src FactSource, ev Evidence, t *text, max int) (Reading, error) {
+	facts, left, err := mint(src, ev, t, orDefault(max), nil)
 	if err != nil {
 		return Reading{Summary: NoStructure}, err
 	}
@@ -44,11 +48,12 @@ func ReadWith(src FactSource, ev Evidence, max int) (Reading, error) {
 func (t Table) Read(ev Evidence, max int) Reading {
 	max = orDefault(max)
 	src, _ := t.Lookup(ev.ToolName())
+	content := textOf(ev)
 	sniffed := false
 	for {
 		if src.kind != 0 {
-			if r, err := ReadWith(src, ev, max); err == nil && len(r.Facts)+r.LeftOut > 0 {
-				return withExit(r, ev, max)
+			if r, err := readWith(src, ev, content, max); err == nil && len(r.Facts)+r.LeftOut > 0 {
+				return withExit(r, ev, content, max)
 			}
 		}
 		if sniffed {
@@ -56,18 +61,18 @@ func (t Table) Read(ev Evidence, max int) Reading {
 		}
 		sniffed = true
 		var ok bool
-		if src, ok = Sniff(ev); !ok {
+		if src, ok = sniff(ev, content); !ok {
 			return Reading{Summary: NoStructure}
 		}
 	}
 }
 
 // withExit adds the exit code beside what else was read. It goes first, so that a large output does not crowd it out.
-func withExit(r Reading, ev Evidence, max int) Reading {
+func withExit(r Reading, ev Evidence, t *text, max int) Reading {
 	if r.Parser == ExitCode().String() || ev.FilePath() != "" {
 		return r
 	}
-	exit, err := Extract(ExitCode(), ev)
+	exit, _, err := mint(ExitCode(), ev, t, 0, nil)
 	if err != nil {
 		return r
 	}
@@ -81,14 +86,18 @@ func withExit(r Reading, ev Evidence, max int) Reading {
 
 // Sniff returns the source whose structure the bytes show beyond doubt: a JSON object or array, a unified diff, the heads of HTTP messages in front,
 // a table, a stated exit code, or lines that are fields and nothing else.
-func Sniff(ev Evidence) (FactSource, bool) {
+func Sniff(ev Evidence) (FactSource, bool) { return sniff(ev, textOf(ev)) }
+
+func sniff(ev Evidence, t *text) (FactSource, bool) {
 	if !ev.Valid() {
 		return FactSource{}, false
 	}
-	s := ev.Content()
+	s := t.content
 	name := toolparse.Sniff(s)
-	if start, end := toolparse.Output(s); name == "" && end-start < len(s) && ev.FilePath() == "" {
-		name = toolparse.Sniff(s[start:end])
+	if name == "" && ev.FilePath() == "" {
+		if start, end := t.output(); end-start < len(s) {
+			name = toolparse.Sniff(s[start:end])
+		}
 	}
 	switch name {
 	case "json":
@@ -101,7 +110,7 @@ func Sniff(ev Evidence) (FactSource, bool) {
 		return CSV(), true
 	}
 	// A file's content is nobody's exit code.
-	if _, err := toolparse.ExitCode(s); err == nil && ev.FilePath() == "" {
+	if _, err := t.exitCode(); err == nil && ev.FilePath() == "" {
 		return ExitCode(), true
 	}
 	if toolparse.OnlyFields(s) {

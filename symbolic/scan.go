@@ -26,18 +26,48 @@ type item struct {
 	tooLong bool
 }
 
+// text is the content of an evidence, with what its tool states about a command: parsers ask for it, and one after the other may be tried.
+type text struct {
+	content    string
+	known      bool
+	start, end int
+	exit       toolparse.ExitStatus
+	err        error
+}
+
+func textOf(ev Evidence) *text { return &text{content: ev.Content()} }
+
+func (t *text) stated() {
+	if !t.known {
+		t.known = true
+		t.start, t.end, t.exit, t.err = toolparse.Stated(t.content)
+	}
+}
+
+// output returns where the output of the command begins and ends, which is everything where no command is spoken of.
+func (t *text) output() (start, end int) {
+	t.stated()
+	return t.start, t.end
+}
+
+func (t *text) exitCode() (toolparse.ExitStatus, error) {
+	t.stated()
+	return t.exit, t.err
+}
+
 // scan runs the parser of src and passes what it reads to emit in source order. While full reports true, items may be passed without place, value
 // and hash, to be counted only.
-func scan(src FactSource, content string, full func() bool, emit func(item)) error {
+func scan(src FactSource, t *text, full func() bool, emit func(item)) error {
+	content := t.content
 	switch src.kind {
 	case sourceJSON, sourceCSV:
-		return scanWhole(src, content, full, emit)
+		return scanWhole(src, t, full, emit)
 	case sourceHTTP:
 		return scanHTTP(content, emit)
 	case sourceDiff:
 		return scanDiff(content, full, emit)
 	case sourceExit:
-		st, err := toolparse.ExitCode(content)
+		st, err := t.exitCode()
 		if err == nil {
 			emit(item{kind: kindExitCode, place: ":exit_code", value: strconv.Itoa(st.Code), hash: digest.Of(st.Raw), offset: st.Offset, line: st.Line})
 		}
@@ -62,16 +92,16 @@ func scan(src FactSource, content string, full func() bool, emit func(item)) err
 
 // scanWhole runs a parser that reads its input to the last byte. The bytes are all of the content, or what is left of it between the lines that a tool
 // put around a command's output; the other parsers skip such lines by themselves.
-func scanWhole(src FactSource, content string, full func() bool, emit func(item)) error {
+func scanWhole(src FactSource, t *text, full func() bool, emit func(item)) error {
 	parse := scanCSV
 	if src.kind == sourceJSON {
 		parse = func(s string, emit func(item)) error { return scanJSON(s, full, emit) }
 	}
-	output, moved := wholeOrOutput(src, content)
+	output, moved := wholeOrOutput(src, t)
 	if moved == 0 {
 		return parse(output, emit)
 	}
-	line := strings.Count(content[:moved], "\n")
+	line := strings.Count(t.content[:moved], "\n")
 	return parse(output, func(it item) {
 		it.offset += moved
 		it.line += line
@@ -80,7 +110,8 @@ func scanWhole(src FactSource, content string, full func() bool, emit func(item)
 }
 
 // wholeOrOutput returns what the parser reads, and where it begins. It decides without making anything: a parser passes values on before it can refuse.
-func wholeOrOutput(src FactSource, content string) (string, int) {
+func wholeOrOutput(src FactSource, t *text) (string, int) {
+	content := t.content
 	reads := func(s string) bool {
 		if src.kind == sourceJSON {
 			return toolparse.JSON(s, nil) == nil
@@ -88,7 +119,7 @@ func wholeOrOutput(src FactSource, content string) (string, int) {
 		_, err := toolparse.CSV(s, nil)
 		return err == nil
 	}
-	start, end := toolparse.Output(content)
+	start, end := t.output()
 	if end-start == len(content) || reads(content) || !reads(content[start:end]) {
 		return content, 0
 	}

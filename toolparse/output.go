@@ -6,13 +6,19 @@ import "strings"
 // labels that ends with "Output:", inside <output>, in front of "Command exited with code 1". Where the tool states no exit code it is all of src.
 // start and end are byte offsets.
 func Output(src string) (start, end int) {
+	start, end, _, _ = Stated(src)
+	return start, end
+}
+
+// Stated returns what [Output] and [ExitCode] do, for who asks for both: each has to read a JSON text to its end.
+func Stated(src string) (start, end int, exit ExitStatus, err error) {
 	p := &exitParser{src: src}
-	if _, err := p.run(); err != nil {
-		return 0, len(src)
+	if exit, err = p.run(); err != nil {
+		return 0, len(src), exit, err
 	}
 	lines := p.borders()
 	start = p.outputStart(lines.top)
-	return start, p.outputEnd(lines.bottom, start)
+	return start, p.outputEnd(lines.bottom, start), exit, nil
 }
 
 // outputStart returns where the tool's words at the top end.

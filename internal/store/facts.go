@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -51,8 +52,8 @@ func scanHash(s *sqlite3.Stmt, col int) string {
 
 // storedHash returns what is stored for a hash.
 func storedHash(hash string) any {
-	if len(hash) == 64 {
-		if b, err := hex.DecodeString(hash); err == nil && hex.EncodeToString(b) == hash {
+	if len(hash) == 64 && strings.Trim(hash, "0123456789abcdef") == "" {
+		if b, err := hex.DecodeString(hash); err == nil {
 			return b
 		}
 	}

@@ -2,7 +2,7 @@ package store
 
 import (
 	"bytes"
-	"maps"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -139,14 +139,14 @@ func (row *pendingRow) compose() {
 	}
 	prefix := scope(row.project)
 	for _, terms := range row.documents {
-		var text strings.Builder
-		counts := tally(terms)
-		for _, term := range slices.Sorted(maps.Keys(counts)) {
-			text.WriteString(prefix)
-			text.WriteString(marked(term, level(counts[term])))
-			text.WriteByte(' ')
+		slices.Sort(terms)
+		var text []byte
+		for term, n := range tally(terms) {
+			text = append(text, prefix...)
+			text = append(text, marked(term, level(n))...)
+			text = append(text, ' ')
 		}
-		row.texts = append(row.texts, text.String())
+		row.texts = append(row.texts, string(text))
 	}
 }
 
@@ -237,18 +237,32 @@ func split(text string, n int) []string {
 	return append(parts, text)
 }
 
-// tokenize splits what the analyser made into terms and lowers ASCII letters.
+// tokenize splits what the analyser made into terms and lowers ASCII letters. A space is a byte up to 0x20, or 0x7f: none is part of a longer character.
 func tokenize(text string) []string {
-	terms := strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f })
-	kept := terms[:0]
-	for _, term := range terms {
-		if len(term) <= termBytes {
-			// The mark's first byte, which no text in UTF-8 holds, must not be a term's.
-			kept = append(kept, strings.ReplaceAll(lower(term), mark, "\xfe"))
+	count, between := 0, true
+	for i := range len(text) {
+		space := isSpace(text[i])
+		if between && !space {
+			count++
 		}
+		between = space
 	}
-	return kept
+	terms := make([]string, 0, count)
+	for i := 0; i < len(text); {
+		from := i
+		for i < len(text) && !isSpace(text[i]) {
+			i++
+		}
+		if n := i - from; n > 0 && n <= termBytes {
+			// The mark's first byte, which no text in UTF-8 holds, must not be a term's.
+			terms = append(terms, strings.ReplaceAll(lower(text[from:i]), mark, "\xfe"))
+		}
+		i++
+	}
+	return terms
 }
+
+func isSpace(b byte) bool { return b <= ' ' || b == 0x7f }
 
 // mark stands between a term and the letter of its level in the index.
 const mark = "\xff"
@@ -273,13 +287,20 @@ func marked(term string, level int) string {
 	return term + mark + string(rune('a'+level))
 }
 
-// tally counts a document's terms.
-func tally(terms []string) map[string]int {
-	counts := make(map[string]int, len(terms))
-	for _, term := range terms {
-		counts[term]++
+// tally counts the terms of a sorted list.
+func tally(terms []string) iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		for i := 0; i < len(terms); {
+			n := 1
+			for i+n < len(terms) && terms[i+n] == terms[i] {
+				n++
+			}
+			if !yield(terms[i], n) {
+				return
+			}
+			i += n
+		}
 	}
-	return counts
 }
 
 // lower lowers ASCII letters and leaves every other byte as it is, as the index's own tokenizer does.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"sync"
 
 	"github.com/ncruces/go-sqlite3"
 )
@@ -20,8 +21,9 @@ const firstVersion = 11
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// migrations returns the scripts in order; the first takes the schema to firstVersion, each other to one more.
-func migrations() ([]string, error) {
+// migrations returns the scripts in order; the first takes the schema to firstVersion, each other to one more. They are read once: every transaction asks for the
+// latest version.
+var migrations = sync.OnceValues(func() ([]string, error) {
 	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
 	if err != nil {
 		return nil, err
@@ -35,7 +37,7 @@ func migrations() ([]string, error) {
 		scripts[i] = string(b)
 	}
 	return scripts, nil
-}
+})
 
 // latest is the schema version that this code writes.
 func latest() int64 {
