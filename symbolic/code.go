@@ -9,7 +9,7 @@ import (
 
 // scanCode passes on the symbols of source code. A symbol's value is its signature, its hash covers all its tokens without comments and spacing.
 func scanCode(lang, content string, emit func(item)) error {
-	f, err := parseCode(lang, content)
+	f, err := parseCode(new(codesym.Parser), lang, content)
 	if err == nil {
 		emitCode(f, emit)
 	}
@@ -17,12 +17,12 @@ func scanCode(lang, content string, emit func(item)) error {
 }
 
 // parseCode reads source code. Text with a syntax error gives the symbols that are left; where none is left, it is not what the parser reads.
-func parseCode(lang, content string) (codesym.File, error) {
+func parseCode(p *codesym.Parser, lang, content string) (codesym.File, error) {
 	l, ok := codesym.LangNamed(lang)
 	if !ok {
 		return codesym.File{}, fmt.Errorf("%w: %q", ErrUnsupportedLanguage, lang)
 	}
-	f, err := codesym.Parse(l, content)
+	f, err := p.Parse(l, content)
 	if err != nil {
 		return codesym.File{}, &toolparse.SyntaxError{Parser: "code:" + lang, Line: 1, Msg: err.Error()}
 	}

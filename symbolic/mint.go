@@ -48,6 +48,15 @@ type Code = codesym.File
 // Outline is [Extract] with [CodeSymbols] that also returns what else the parser read, so that a file is parsed once. The facts stand beside the symbols: facts[i] is
 // that of code.Symbols[i], the zero Fact where the symbol's name is too long for one. Its errors are those of Extract.
 func Outline(lang string, ev Evidence) (facts []Fact, code Code, err error) {
+	return new(Outliner).Outline(lang, ev)
+}
+
+// Outliner outlines one file after another and keeps the buffers of its parser from one to the next, which is faster than [Outline]: what it reads does not depend on what it has
+// read before. The zero value is ready for use, by one goroutine at a time.
+type Outliner struct{ parser codesym.Parser }
+
+// Outline is [Outline] for one of several files.
+func (o *Outliner) Outline(lang string, ev Evidence) (facts []Fact, code Code, err error) {
 	src := CodeSymbols(lang)
 	switch {
 	case src.kind == 0:
@@ -55,7 +64,7 @@ func Outline(lang string, ev Evidence) (facts []Fact, code Code, err error) {
 	case !ev.Valid():
 		return nil, Code{}, ErrNoEvidence
 	}
-	if code, err = parseCode(src.arg, ev.Content()); err != nil {
+	if code, err = parseCode(&o.parser, src.arg, ev.Content()); err != nil {
 		return nil, Code{}, err
 	}
 	m := newMinter(src, ev)

@@ -13,6 +13,7 @@ import (
 	"sakur4/internal/codesym"
 	"sakur4/internal/cortex"
 	"sakur4/internal/store"
+	"sakur4/symbolic"
 )
 
 // NameError says why a name is none of one symbol.
@@ -282,7 +283,7 @@ func (l *lookup) read(f *currentFile, p string) {
 		f.text = c.Text
 	default:
 		f.changed, f.text = true, c.Text
-		f.index, _, _ = outline(l.x.Project, ent, c, cortex.Version(generated), l.now)
+		f.index, _, _ = outline(new(symbolic.Outliner), l.x.Project, ent, c, cortex.Version(generated), l.now)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // outline returns what the index holds of a file that was read. indexed is a time before it was looked at.
-func outline(project string, ent cortex.Entry, c cortex.Content, version int, indexed time.Time) (out store.FileIndex, partial bool, leftOut int) {
+func outline(o *symbolic.Outliner, project string, ent cortex.Entry, c cortex.Content, version int, indexed time.Time) (out store.FileIndex, partial bool, leftOut int) {
 	out.File = store.FileRow{Path: ent.Path, Language: string(c.Lang), Hash: c.Hash, Bytes: ent.Size, Modified: ent.Modified, Indexed: indexed, Parser: version,
 		Problem: string(c.Skip)}
 	if c.Skip != "" {
@@ -28,7 +28,7 @@ func outline(project string, ent cortex.Entry, c cortex.Content, version int, in
 		out.File.Problem = string(cortex.OwnWords)
 		return out, false, 0
 	}
-	facts, code, err := symbolic.Outline(string(c.Lang), ev)
+	facts, code, err := o.Outline(string(c.Lang), ev)
 	if err != nil {
 		problem := cortex.Unparsable
 		var syntax *toolparse.SyntaxError

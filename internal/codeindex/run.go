@@ -13,6 +13,7 @@ import (
 
 	"sakur4/internal/cortex"
 	"sakur4/internal/store"
+	"sakur4/symbolic"
 )
 
 // Options say what [Index.Run] reads.
@@ -111,7 +112,15 @@ func (ix *indexer) run(ctx context.Context) error {
 	if ix.o.Parallel > 0 {
 		parallel = min(ix.o.Parallel, parallel)
 	}
-	work := func(i int) looked { return ix.look(tree.Entries[i]) }
+	outliners := make(chan *symbolic.Outliner, parallel) // one for each that works at the same time
+	for range parallel {
+		outliners <- new(symbolic.Outliner)
+	}
+	work := func(i int) looked {
+		o := <-outliners
+		defer func() { outliners <- o }()
+		return ix.look(o, tree.Entries[i])
+	}
 	done := 0
 	err = cortex.Ordered(ctx, len(tree.Entries), parallel, work, func(i int, l looked) error {
 		if err := ix.take(ctx, tree.Entries[i], l); err != nil {
@@ -136,7 +145,7 @@ func (ix *indexer) run(ctx context.Context) error {
 }
 
 // look reads and parses a file if it must. It runs on several goroutines and changes nothing.
-func (ix *indexer) look(ent cortex.Entry) looked {
+func (ix *indexer) look(o *symbolic.Outliner, ent cortex.Entry) looked {
 	row, known := ix.known[ent.Path]
 	if known && ent.Skip == "" && !ix.o.Full && knownOf(row).Same(ent, ix.version) {
 		return looked{same: true, content: cortex.Content{Skip: cortex.Reason(row.Problem)}, index: store.FileIndex{File: row}}
@@ -147,7 +156,7 @@ func (ix *indexer) look(ent cortex.Entry) looked {
 		l.index.File.Bytes, l.index.File.Modified, l.index.File.Indexed = ent.Size, ent.Modified, ix.now
 		return l
 	}
-	l.index, l.partial, l.leftOut = outline(ix.x.Project, ent, l.content, ix.version, ix.now)
+	l.index, l.partial, l.leftOut = outline(o, ix.x.Project, ent, l.content, ix.version, ix.now)
 	return l
 }
 

@@ -1,5 +1,7 @@
 package codesym
 
+import "slices"
+
 // maxLook bounds how many tokens are looked at before the reader gives up on what they might be.
 const maxLook = 1000
 
@@ -7,7 +9,8 @@ const maxLook = 1000
 // a long chain of comparisons is looked at once and not once for each of them.
 func (b *builder) skipAngles(i int) int {
 	if len(b.angles) != len(b.toks) {
-		b.angles = make([]int32, len(b.toks))
+		b.angles = slices.Grow(b.angles[:0], len(b.toks))[:len(b.toks)]
+		clear(b.angles)
 	}
 	if i >= len(b.toks) {
 		return i + 1

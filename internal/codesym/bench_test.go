@@ -66,9 +66,10 @@ func BenchmarkParse(b *testing.B) {
 	}
 	b.SetBytes(int64(size))
 	b.ReportAllocs()
+	parser := new(codesym.Parser)
 	for b.Loop() {
 		for _, src := range sources {
-			if _, err := codesym.Parse(codesym.Lang(lang), src); err != nil {
+			if _, err := parser.Parse(codesym.Lang(lang), src); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -23,18 +23,24 @@ func closerOf(c byte) byte {
 }
 
 func (b *builder) matchStrictly() bool {
-	var stack []int32
-	for i := range b.toks {
-		switch t := &b.toks[i]; t.c { // 0 for what is no punctuation
-		case '(', '[', '{':
+	stack := b.opened[:0]
+	defer func() { b.opened = stack }()
+	toks := b.toks
+	for i := range toks {
+		t := &toks[i]
+		switch classes[t.c] & (classOpens | classCloses) { // t.c is 0 for what is no punctuation
+		case classOpens:
 			stack = append(stack, int32(i))
-		case ')', ']', '}':
+		case classCloses:
 			n := len(stack) - 1
-			if n < 0 || closerOf(b.toks[stack[n]].c) != t.c {
+			if n < 0 {
 				return false
 			}
-			t.match = stack[n]
-			b.toks[stack[n]].match = int32(i)
+			o := &toks[stack[n]]
+			if closerOf(o.c) != t.c {
+				return false
+			}
+			t.match, o.match = stack[n], int32(i)
 			stack = stack[:n]
 		}
 	}

@@ -1,13 +1,10 @@
 package codesym
 
 import (
-	"encoding/binary"
 	"slices"
 	"sort"
 	"strconv"
 	"strings"
-
-	"sakur4/internal/digest"
 )
 
 // maxErrors bounds the errors that a file lists. The first ones say where to look.
@@ -53,19 +50,8 @@ type builder struct {
 	lines    []int32 // offset of each line
 	// angles are the tokens after the angles that were looked at, 0 for the others, and openAngles the room for the next look.
 	angles, openAngles []int32
-}
 
-func newBuilder(lang Lang, src string) *builder {
-	b := &builder{lang: lang, src: src}
-	b.lines = make([]int32, 1, 2+strings.Count(src, "\n"))
-	for i := 0; ; {
-		n := strings.IndexByte(src[i:], '\n')
-		if n < 0 {
-			return b
-		}
-		i += n + 1
-		b.lines = append(b.lines, int32(i))
-	}
+	room
 }
 
 // line returns the line of an offset, from 1.
@@ -79,25 +65,6 @@ func (b *builder) line(offset int) int {
 		}
 	}
 	return from
-}
-
-// codeBytes returns how long the lines are that are no comments, without the space in front: how many tokens a text has follows from it better than from its length.
-func (b *builder) codeBytes() int {
-	n := 0
-	for i, at := range b.lines {
-		end := len(b.src)
-		if i+1 < len(b.lines) {
-			end = int(b.lines[i+1])
-		}
-		from := int(at)
-		for from < end && (b.src[from] == ' ' || b.src[from] == '\t') {
-			from++
-		}
-		if from < end && b.src[from] != '*' && (b.src[from] != '/' || from+1 >= end || b.src[from+1] != '/') {
-			n += end - from
-		}
-	}
-	return n
 }
 
 func (b *builder) errorAt(offset int, message string) {
@@ -133,15 +100,26 @@ func (b *builder) text(i int) string {
 // finish turns the declarations into symbols.
 func (b *builder) finish() File {
 	b.nest()
-	f := File{Lang: b.lang, Symbols: make([]Symbol, len(b.decls)), Calls: b.calls, Imports: b.imports, Errors: b.errors, Partial: len(b.errors) > 0}
-	sort.SliceStable(f.Errors, func(i, j int) bool { return f.Errors[i].Offset < f.Errors[j].Offset })
-	names := make(uniquer, len(b.decls))
+	f := File{Lang: b.lang, Symbols: make([]Symbol, len(b.decls)), Errors: b.errors, Partial: len(b.errors) > 0}
+	if len(b.calls) > 0 {
+		f.Calls = append(make([]Call, 0, len(b.calls)), b.calls...)
+	}
+	if len(b.imports) > 0 {
+		f.Imports = append(make([]Import, 0, len(b.imports)), b.imports...)
+	}
+	slices.SortStableFunc(f.Errors, func(x, y Error) int { return x.Offset - y.Offset })
+	if b.names == nil {
+		b.names = make(uniquer, len(b.decls))
+	}
+	clear(b.names)
 	for i := range b.decls {
 		d := &b.decls[i]
-		qualified := names.unique(d.kind, b.qualified(d, f.Symbols))
-		name := strings.Clone(d.name)
+		qualified := b.names.unique(d.kind, b.qualified(d, f.Symbols))
+		name := ""
 		if at := len(qualified) - len(d.name); at >= 0 && qualified[at:] == d.name {
 			name = qualified[at:] // one string for both
+		} else {
+			name = strings.Clone(d.name)
 		}
 		// Many names may share a declaration, and then its text too.
 		shared := i > 0 && b.decls[i-1].sameText(d)
@@ -149,7 +127,7 @@ func (b *builder) finish() File {
 		if shared {
 			doc, signature = f.Symbols[i-1].Doc, f.Symbols[i-1].Signature
 		} else {
-			signature = d.prefix + b.collapse(d.sigStart, d.sigEnd)
+			signature = b.collapse(d.prefix, d.sigStart, d.sigEnd)
 			if doc == "" {
 				doc = b.docBefore(d)
 			}
@@ -181,15 +159,13 @@ func (b *builder) qualified(d *decl, symbols []Symbol) string {
 	case scope == "" && parent >= 0:
 		scope = symbols[parent].Qualified
 	}
-	scope = shorten(scope, maxScope)
-	if scope == "" && d.prefixName == "" && d.suffix == "" {
-		return strings.Clone(d.name)
+	line := append(b.written[:0], shorten(scope, maxScope)...)
+	if len(line) > 0 {
+		line = append(line, b.lang.Separator()...)
 	}
-	separator := ""
-	if scope != "" {
-		separator = b.lang.Separator()
-	}
-	return scope + separator + d.prefixName + d.name + d.suffix
+	line = append(append(append(line, d.prefixName...), d.name...), d.suffix...)
+	b.written = line
+	return b.keep(line)
 }
 
 func (b *builder) nameAt(d *decl) int {
@@ -213,13 +189,15 @@ func (b *builder) nameAt(d *decl) int {
 
 // nest orders the declarations by position, outer ones first, and gives each the innermost one around it as parent. Spans that overlap without nesting are cut.
 func (b *builder) nest() {
-	order := make([]int, len(b.decls))
 	sorted := true
-	for i := range order {
-		order[i] = i
-		sorted = sorted && (i == 0 || cmpDecl(&b.decls[i-1], &b.decls[i]) <= 0)
+	for i := 1; i < len(b.decls) && sorted; i++ {
+		sorted = cmpDecl(&b.decls[i-1], &b.decls[i]) <= 0
 	}
 	if !sorted {
+		order := make([]int, len(b.decls))
+		for i := range order {
+			order[i] = i
+		}
 		sort.SliceStable(order, func(i, j int) bool { return cmpDecl(&b.decls[order[i]], &b.decls[order[j]]) < 0 })
 		decls, at := make([]decl, len(order)), make([]int, len(order))
 		for i, o := range order {
@@ -230,7 +208,7 @@ func (b *builder) nest() {
 			b.imports[i].Symbol = at[b.imports[i].Symbol]
 		}
 	}
-	var stack []int
+	stack := b.stack[:0]
 	for i := range b.decls {
 		d := &b.decls[i]
 		for len(stack) > 0 && b.decls[stack[len(stack)-1]].end <= d.start {
@@ -249,6 +227,7 @@ func (b *builder) nest() {
 		d.sigEnd = max(min(d.sigEnd, d.end), d.sigStart)
 		stack = append(stack, i)
 	}
+	b.stack = stack
 }
 
 func cmpDecl(x, y *decl) int {
@@ -293,82 +272,6 @@ func (u uniquer) unique(kind Kind, name string) string {
 	return name
 }
 
-// hash computes the hashes of all symbols in one walk over the tokens. A symbol's tokens go to its hash; a symbol within another one counts there by its hash.
-func (b *builder) hash(symbols []Symbol) {
-	type frame struct{ symbol, at int }
-	var stack []frame
-	buf, sig := make([]byte, 0, 4096), make([]byte, 0, 512)
-	put := func(buf []byte, i int) []byte {
-		t := &b.toks[i]
-		switch t.kind {
-		case tokenNewline:
-			if i+1 < len(b.toks) && (b.toks[i+1].c == ')' || b.toks[i+1].c == '}') {
-				return buf
-			}
-			return append(buf, 1, ';')
-		case tokenIndent:
-			return append(buf, 0, 1)
-		case tokenDedent:
-			return append(buf, 0, 2)
-		}
-		if n := t.end - t.start; n < 0x80 {
-			buf = append(buf, byte(n))
-		} else {
-			buf = binary.AppendUvarint(buf, uint64(n))
-		}
-		return append(buf, b.src[t.start:t.end]...)
-	}
-	closeTop := func() {
-		top := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		symbols[top.symbol].Hash = digest.OfBytes(buf[top.at:])
-		buf = append(buf[:top.at], 0, 3)
-		buf = append(buf, symbols[top.symbol].Hash[:]...)
-	}
-	next := 0
-	change := 0 // the offset up to which no symbol begins or ends
-	for i := range b.toks {
-		start := int(b.toks[i].start)
-		if start < change {
-			if len(stack) > 0 {
-				buf = put(buf, i)
-			}
-			continue
-		}
-		for len(stack) > 0 && symbols[stack[len(stack)-1].symbol].End <= start {
-			closeTop()
-		}
-		for next < len(symbols) && symbols[next].Start <= start {
-			stack = append(stack, frame{next, len(buf)})
-			d := &b.decls[next]
-			if next > 0 && b.decls[next-1].sameText(d) {
-				symbols[next].SignatureHash = symbols[next-1].SignatureHash
-				next++
-				continue
-			}
-			sig = sig[:0]
-			for k := i; k < len(b.toks) && int(b.toks[k].end) <= d.sigEnd; k++ {
-				if int(b.toks[k].start) >= d.sigStart {
-					sig = put(sig, k)
-				}
-			}
-			symbols[next].SignatureHash = digest.OfBytes(sig)
-			next++
-		}
-		change = len(b.src) + 1
-		if next < len(symbols) {
-			change = symbols[next].Start
-		}
-		if n := len(stack); n > 0 {
-			change = min(change, symbols[stack[n-1].symbol].End)
-			buf = put(buf, i)
-		}
-	}
-	for len(stack) > 0 {
-		closeTop()
-	}
-}
-
 // member reports whether the name at an offset follows a dot, an arrow, or a double colon behind something.
 func (b *builder) member(offset int) bool {
 	end := offset
@@ -396,7 +299,7 @@ func (b *builder) place(f *File) {
 		slices.SortStableFunc(f.Calls, byOffset)
 	}
 	line := 1
-	var stack []int
+	stack := b.stack[:0]
 	next := 0
 	for i := range f.Calls {
 		c := &f.Calls[i]
@@ -418,6 +321,7 @@ func (b *builder) place(f *File) {
 			c.Symbol = stack[len(stack)-1]
 		}
 	}
+	b.stack = stack
 	for i := range f.Imports {
 		f.Imports[i].Line = b.line(f.Imports[i].Offset)
 	}

@@ -330,7 +330,7 @@ func (f *cFile) using(first, i int) int {
 	if all {
 		n++
 	}
-	name := f.collapse(int(f.toks[n].start), int(f.toks[end-2].end))
+	name := f.collapse("", int(f.toks[n].start), int(f.toks[end-2].end))
 	if name == "" || f.word(i+1, "enum") {
 		return end
 	}
@@ -414,7 +414,7 @@ func (f *cFile) typeAt(i int) (kind Kind, name, open int, bases []string) {
 					from++
 				}
 				if from < n && len(bases) < maxBases && kind != Enum {
-					bases = append(bases, f.collapse(int(f.toks[from].start), int(f.toks[n-1].end)))
+					bases = append(bases, f.collapse("", int(f.toks[from].start), int(f.toks[n-1].end)))
 				}
 				from = n + 1
 			}

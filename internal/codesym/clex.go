@@ -26,7 +26,7 @@ type cBranch struct {
 }
 
 func (l *cLexer) push(start, end int, kind tokenKind, c byte) {
-	l.toks = append(l.toks, tok{start: int32(start), end: int32(end), kind: kind, c: c, first: l.first, match: -1})
+	l.token(start, end, kind, c, l.first)
 	l.first = false
 }
 
@@ -43,7 +43,7 @@ func (l *cLexer) deepen(n, low int) {
 
 func (l *cLexer) run() {
 	src := l.src
-	l.toks = make([]tok, 0, 16+l.codeBytes()*2/7)
+	l.lex(4)
 	l.hidden = map[int]int{}
 	l.first = true
 	for i := 0; i < len(src); {
@@ -82,7 +82,7 @@ func (l *cLexer) next(i int, kind tokenKind) int {
 		l.first = true
 		return i + 1
 	case classes[c]&classSpace != 0:
-		return i + 1
+		return spaceEnd(src, i+1)
 	case c == '\\' && i+1 < len(src) && (src[i+1] == '\n' || src[i+1] == '\r'):
 		return min(len(src), lineEnd(src, i)+1)
 	case classes[c]&classDigit != 0 || c == '.' && i+1 < len(src) && classes[src[i+1]]&classDigit != 0:

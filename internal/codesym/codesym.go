@@ -105,8 +105,15 @@ type Error struct {
 	Message      string
 }
 
+// Parser reads one text after another and keeps its buffers from one to the next, which is faster than [Parse]: what it reads does not depend on what it has read before. The
+// zero value is ready for use, by one goroutine at a time.
+type Parser struct{ b builder }
+
 // Parse reads the symbols of src. It returns [ErrLanguage], [ErrTooLong] or [ErrBinary] when it reads nothing; a syntax error is no error, see [File].
-func Parse(lang Lang, src string) (File, error) {
+func Parse(lang Lang, src string) (File, error) { return new(Parser).Parse(lang, src) }
+
+// Parse is [Parse] for one of several texts.
+func (p *Parser) Parse(lang Lang, src string) (File, error) {
 	parse := parserOf(lang)
 	switch {
 	case parse == nil:
@@ -116,9 +123,11 @@ func Parse(lang Lang, src string) (File, error) {
 	case Binary(src):
 		return File{}, ErrBinary
 	}
-	b := newBuilder(lang, src)
-	parse(b)
-	return b.finish(), nil
+	p.b.begin(lang, src)
+	parse(&p.b)
+	f := p.b.finish()
+	p.b.end()
+	return f, nil
 }
 
 // Binary reports whether src is data and no text: a zero byte in its first 8,000 bytes, or a tenth of them control characters or broken UTF-8.
@@ -129,6 +138,12 @@ func Binary(src string) bool {
 	}
 	odd := 0
 	for i := 0; i < len(head); {
+		for i+4 <= len(head) && classes[head[i]]&classes[head[i+1]]&classes[head[i+2]]&classes[head[i+3]]&classText != 0 {
+			i += 4
+		}
+		if i == len(head) {
+			break
+		}
 		c := head[i]
 		switch {
 		case classes[c]&classText != 0:

@@ -52,16 +52,22 @@ func (f *ecmaFile) parse(jsx bool) {
 	})
 	f.scopes = append(f.scopes, ecmaScope{kind: ecmaTop, end: len(f.toks)})
 	for i := 0; i < len(f.toks); {
-		for f.top().end <= i && len(f.scopes) > 1 {
+		top := &f.scopes[len(f.scopes)-1]
+		if top.end <= i && len(f.scopes) > 1 {
 			f.scopes = f.scopes[:len(f.scopes)-1]
+			continue
 		}
 		next := 0
-		switch f.top().kind {
+		switch top.kind {
 		case ecmaClass:
 			next = f.member(i)
 		case ecmaMembers:
 			next = f.property(i)
 		default:
+			if f.within(i) {
+				i++
+				continue
+			}
 			next = f.statement(i)
 		}
 		i = max(next, i+1)
@@ -193,6 +199,19 @@ func (f *ecmaFile) statement(i int) int {
 		return f.exported(first, i)
 	}
 	return f.declaration(first, i, "")
+}
+
+// within reports whether nothing begins at i that statement would read: most of what stands in expressions is passed over so.
+func (f *ecmaFile) within(i int) bool {
+	t := &f.toks[i]
+	if t.kind != tokenIdent {
+		return t.mark&markObject == 0 && t.c != '@' && t.c != '{' && t.c != ','
+	}
+	if t.first || i == 0 || f.until == i {
+		return false
+	}
+	p := &f.toks[i-1]
+	return p.kind != tokenIdent && p.c != ';' && p.c != '{' && p.c != '}' && !f.word(i, "class")
 }
 
 // decorators steps over decorators, and remembers where they began for what they stand before.
@@ -373,7 +392,7 @@ func (f *ecmaFile) heritage(d *decl, n int) int {
 				break
 			}
 			if n > start && len(d.bases) < maxBases {
-				d.bases = append(d.bases, f.collapse(int(f.toks[start].start), int(f.toks[n-1].end)))
+				d.bases = append(d.bases, f.collapse("", int(f.toks[start].start), int(f.toks[n-1].end)))
 			}
 			if !f.is(n, ',') {
 				break
@@ -411,7 +430,7 @@ func (f *ecmaFile) signatures(open int) {
 		text := ""
 		if f.is(i, '[') {
 			n = f.after(i)
-			text = f.collapse(int(f.toks[i].start), int(f.toks[n-1].end))
+			text = f.collapse("", int(f.toks[i].start), int(f.toks[n-1].end))
 		}
 		if f.op(n, "?") {
 			n++
@@ -549,7 +568,7 @@ func (f *ecmaFile) namespace(first, k int) int {
 	}
 	d := decl{kind: Module}
 	if last > name {
-		d.name = f.collapse(int(f.toks[name].start), int(f.toks[last].end))
+		d.name = f.collapse("", int(f.toks[name].start), int(f.toks[last].end))
 	}
 	f.declare(d, first, name, f.after(last+1)-1, last)
 	return f.enter(ecmaTop, last+1)

@@ -4,14 +4,8 @@ import "strings"
 
 var ecmaReserved = set("break case catch class const continue debugger default delete do else enum export extends false finally for function if import in instanceof new null return super switch this throw true try typeof var void while with")
 
-// ecmaOperand reports whether an operand follows the word, so that a slash begins a regular expression.
-func ecmaOperand(word string) bool {
-	switch word {
-	case "return", "typeof", "instanceof", "in", "of", "new", "delete", "void", "throw", "case", "do", "else", "yield", "await", "extends", "default":
-		return true
-	}
-	return false
-}
+// ecmaOperand are the words that an operand follows, so that a slash behind them begins a regular expression.
+var ecmaOperand = set("return typeof instanceof in of new delete void throw case do else yield await extends default")
 
 // ecmaMode is what the lexer of JavaScript is in.
 type ecmaMode uint8
@@ -53,7 +47,7 @@ func (b *builder) lexEcma(jsx bool) {
 }
 
 func (l *ecmaLexer) push(start, end int, kind tokenKind, c byte) {
-	l.toks = append(l.toks, tok{start: int32(start), end: int32(end), kind: kind, c: c, first: l.first, match: -1})
+	l.token(start, end, kind, c, l.first)
 	l.first = false
 }
 
@@ -75,7 +69,7 @@ func ecmaIdentEnd(src string, i int) int {
 
 func (l *ecmaLexer) run() {
 	src := l.src
-	l.toks, l.comments = make([]tok, 0, 16+l.codeBytes()*2/9), nil
+	l.lex(4)
 	l.first, l.regexp = true, true
 	i := 0
 	if strings.HasPrefix(src, "#!") {
@@ -96,14 +90,14 @@ func (l *ecmaLexer) run() {
 			l.first = true
 			i++
 		case classes[c]&classSpace != 0:
-			i++
+			i = spaceEnd(src, i+1)
 		case classes[c]&classDigit != 0 || c == '.' && i+1 < len(src) && classes[src[i+1]]&classDigit != 0:
 			end := numberEnd(src, i)
 			l.push(i, end, tokenNumber, 0)
 			i, l.regexp = end, false
 		case classes[c]&classIdent != 0 || c == '$' || c == '#' && i+1 < len(src) && classes[src[i+1]]&classIdent != 0:
 			end := ecmaIdentEnd(src, i+1)
-			l.regexp = ecmaOperand(src[i:end]) && (len(l.toks) == 0 || l.toks[len(l.toks)-1].c != '.')
+			l.regexp = ecmaOperand.has(src[i:end]) && (len(l.toks) == 0 || l.toks[len(l.toks)-1].c != '.')
 			l.push(i, end, tokenIdent, 0)
 			i = end
 		case c == '"' || c == '\'':

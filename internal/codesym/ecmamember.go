@@ -29,7 +29,7 @@ func (f *ecmaFile) member(i int) int {
 	switch {
 	case f.is(i, '['):
 		n = f.after(i)
-		text = f.collapse(int(f.toks[i].start), int(f.toks[min(n, len(f.toks))-1].end))
+		text = f.collapse("", int(f.toks[i].start), int(f.toks[min(n, len(f.toks))-1].end))
 	case f.toks[i].kind == tokenPunct:
 		return i + 1
 	}
@@ -74,7 +74,7 @@ func (f *ecmaFile) property(i int) int {
 	switch {
 	case f.is(i, '['):
 		n = f.after(i)
-		text = f.collapse(int(f.toks[i].start), int(f.toks[min(n, len(f.toks))-1].end))
+		text = f.collapse("", int(f.toks[i].start), int(f.toks[min(n, len(f.toks))-1].end))
 	case f.toks[i].kind == tokenPunct:
 		i++
 		return f.through(i, end)

@@ -442,6 +442,9 @@ func (f *ecmaFile) callSites() {
 			continue
 		}
 		n := i + 1
+		if c := f.toks[n].c; c != '(' && c != '?' && (c != '<' || !f.typed) {
+			continue
+		}
 		if f.op(n, "?.") && f.is(n+1, '(') {
 			n++
 		} else if f.is(n, '<') && f.typed && f.toks[n].start == t.end {

@@ -1,19 +1,22 @@
 package codesym
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // lexGo fills the tokens and comments of Go source.
 func (b *builder) lexGo() {
 	src := b.src
-	b.toks = make([]tok, 0, len(src)/4)
+	b.lex(4)
 	first := true
 	ends := false // the last token ends a statement at a line break
 	push := func(start, end int, kind tokenKind) {
-		t := tok{start: int32(start), end: int32(end), kind: kind, first: first, match: -1}
+		c := byte(0)
 		if kind == tokenPunct {
-			t.c = src[start]
+			c = src[start]
 		}
-		b.toks = append(b.toks, t)
+		b.token(start, end, kind, c, first)
 		first = false
 	}
 	lineBreak := func(at int) {
@@ -30,7 +33,7 @@ func (b *builder) lexGo() {
 			lineBreak(i)
 			i++
 		case classes[c]&classSpace != 0:
-			i++
+			i = spaceEnd(src, i+1)
 		case classes[c]&classDigit != 0 || c == '.' && i+1 < len(src) && classes[src[i+1]]&classDigit != 0:
 			end := numberEnd(src, i)
 			push(i, end, tokenNumber)
@@ -99,9 +102,9 @@ var goReserved = set("break case chan const continue default defer else fallthro
 
 // set returns the words of s as a set.
 func set(s string) *words {
-	w := words{all: map[string]bool{}}
+	var w words
 	for word := range strings.FieldsSeq(s) {
-		w.all[word] = true
+		w.all[word[0]] = append(w.all[word[0]], word)
 		w.lengths[word[0]] |= 1 << len(word)
 	}
 	return &w
@@ -109,13 +112,13 @@ func set(s string) *words {
 
 // words is a set of words that is asked for nearly every name of a text, most of which are not in it.
 type words struct {
-	all map[string]bool
-	// lengths are the lengths of the words that begin with a byte.
+	// all are the words, and lengths their lengths, by the first byte.
+	all     [256][]string
 	lengths [256]uint32
 }
 
 func (w *words) has(s string) bool {
-	return s != "" && len(s) < 32 && w.lengths[s[0]]&(1<<len(s)) != 0 && w.all[s]
+	return s != "" && len(s) < 32 && w.lengths[s[0]]&(1<<len(s)) != 0 && slices.Contains(w.all[s[0]], s)
 }
 
 // goOperator returns the length of the operator that begins at i.

@@ -229,7 +229,7 @@ func (j *javaFile) typ(first, head, i int, test bool) int {
 			if j.is(n+1, '<') {
 				n = j.skipAngles(n+1) - 1
 			}
-			d.bases = append(d.bases, j.collapse(int(j.toks[from].start), int(j.toks[n].end)))
+			d.bases = append(d.bases, j.collapse("", int(j.toks[from].start), int(j.toks[n].end)))
 		}
 		n++
 	}

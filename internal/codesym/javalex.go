@@ -5,10 +5,10 @@ import "strings"
 // lexJava fills the tokens and comments of Java: strings end with their line, text blocks with three quotes.
 func (b *builder) lexJava() {
 	src := b.src
-	b.toks = make([]tok, 0, 16+b.codeBytes()*2/9)
+	b.lex(4)
 	first := true
 	push := func(start, end int, kind tokenKind, c byte) {
-		b.toks = append(b.toks, tok{start: int32(start), end: int32(end), kind: kind, c: c, first: first, match: -1})
+		b.token(start, end, kind, c, first)
 		first = false
 	}
 	for i := 0; i < len(src); {
@@ -18,7 +18,7 @@ func (b *builder) lexJava() {
 			first = true
 			i++
 		case classes[c]&classSpace != 0:
-			i++
+			i = spaceEnd(src, i+1)
 		case classes[c]&classDigit != 0 || c == '.' && i+1 < len(src) && classes[src[i+1]]&classDigit != 0:
 			end := numberEnd(src, i)
 			push(i, end, tokenNumber, 0)

@@ -68,10 +68,10 @@ func (b *builder) insideQuotes(i int) int {
 // lexJSON fills the tokens and comments of JSON. A string ends with its line.
 func (b *builder) lexJSON() {
 	src := b.src
-	b.toks = make([]tok, 0, len(src)/8)
+	b.lex(8)
 	first := true
 	push := func(start, end int, kind tokenKind, c byte) int {
-		b.toks = append(b.toks, tok{start: int32(start), end: int32(end), kind: kind, c: c, first: first, match: -1})
+		b.token(start, end, kind, c, first)
 		first = false
 		return end
 	}

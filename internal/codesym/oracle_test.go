@@ -352,33 +352,38 @@ func parseOnce(t *testing.T, lang string, sources []string) time.Duration {
 	t.Helper()
 	runtime.GC()
 	began := processorTime(t)
+	parser := new(codesym.Parser)
 	for _, src := range sources {
-		if _, err := codesym.Parse(codesym.Lang(lang), src); err != nil {
+		if _, err := parser.Parse(codesym.Lang(lang), src); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return processorTime(t) - began
 }
 
-// TestOracleSpeed compares the processor time of parsing with that of ctags: turn and turn about, the least of eight runs each. It runs where TestOracle runs.
+// TestOracleSpeed compares the processor time of parsing with that of ctags: turn and turn about, the least of eight runs each. It runs where TestOracle runs, and takes several
+// languages and folders, with commas between them.
 func TestOracleSpeed(t *testing.T) {
-	lang, dir, ok := strings.Cut(os.Getenv("SAKUR4_CODESYM_ORACLE"), "=")
-	if !ok {
+	list := os.Getenv("SAKUR4_CODESYM_ORACLE")
+	if list == "" {
 		t.Skip("SAKUR4_CODESYM_ORACLE is not set")
 	}
-	files := sources(t, lang, dir)
-	sources := contents(t, files)
-	size := 0
-	for _, src := range sources {
-		size += len(src)
+	for one := range strings.SplitSeq(list, ",") {
+		lang, dir, _ := strings.Cut(one, "=")
+		files := sources(t, lang, dir)
+		sources := contents(t, files)
+		size := 0
+		for _, src := range sources {
+			size += len(src)
+		}
+		ours, theirs := 0.0, 0.0
+		for range 8 {
+			_, speed := ctags(t, lang, files)
+			theirs = max(theirs, speed)
+			ours = max(ours, float64(size)/1e6/parseOnce(t, lang, sources).Seconds())
+		}
+		t.Logf("%-10s %5d files, %5.1f MB; MB/s: ours %5.1f, ctags %5.1f: %.2f times; %s", lang, len(files), float64(size)/1e6, ours, theirs, ours/theirs, filepath.Base(dir))
 	}
-	ours, theirs := 0.0, 0.0
-	for range 8 {
-		_, speed := ctags(t, lang, files)
-		theirs = max(theirs, speed)
-		ours = max(ours, float64(size)/1e6/parseOnce(t, lang, sources).Seconds())
-	}
-	t.Logf("%s: %d files, %.1f MB; MB/s: ours %.1f, ctags %.1f: %.2f times", lang, len(files), float64(size)/1e6, ours, theirs, ours/theirs)
 }
 
 // brokenBy are the characters of which one is left out, for each language.

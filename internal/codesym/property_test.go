@@ -217,6 +217,45 @@ func TestHashes(t *testing.T) {
 	}
 }
 
+// TestParserKeepsNothing reads the texts of the other tests, whole and broken, one after another with the same parser: what is read is what a parser reads that has read nothing
+// before, and stays so while others are read.
+func TestParserKeepsNothing(t *testing.T) {
+	t.Parallel()
+	type read struct {
+		lang codesym.Lang
+		src  string
+		got  codesym.File
+	}
+	var texts []read
+	for _, lang := range codesym.Langs() {
+		srcs := []string{samples[lang], ""}
+		if lang == codesym.Java { // one that is longer than what leaves buffers behind
+			srcs = append(srcs, "class A { "+strings.Repeat("          ", 110_000)+"int a() { return b(); } }")
+		}
+		for _, cases := range goldens[lang] {
+			for _, c := range cases {
+				srcs = append(srcs, c.src, c.src[:len(c.src)/2], c.src[len(c.src)/3:])
+			}
+		}
+		for _, src := range srcs {
+			texts = append(texts, read{lang: lang, src: src})
+		}
+	}
+	var parser codesym.Parser
+	for k := range texts { // each language behind each other one, and long ones between short ones
+		r := &texts[k*7919%len(texts)]
+		var err error
+		if r.got, err = parser.Parse(r.lang, r.src); err != nil {
+			t.Fatalf("Parse(%s) = %v", r.lang, err)
+		}
+	}
+	for _, r := range texts {
+		if want, got := appendFile(nil, parse(t, r.lang, r.src)), appendFile(nil, r.got); string(got) != string(want) {
+			t.Errorf("%s text of %d bytes: read by a used parser: %s", r.lang, len(r.src), firstDifference(string(want), string(got)))
+		}
+	}
+}
+
 // TestLeftOut leaves out each mark of the texts of the other tests, one at a time: the promises of the package hold for what is left.
 func TestLeftOut(t *testing.T) {
 	t.Parallel()

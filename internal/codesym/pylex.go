@@ -12,7 +12,7 @@ var pyStatement = set("def class return import raise try while del pass break co
 // second run with odd set takes such strings for what stands between two others where they hold declarations.
 func (b *builder) lexPython(odd bool) bool {
 	src := b.src
-	b.toks, b.comments = make([]tok, 0, len(src)/4), nil
+	b.lex(4)
 	indents := []int{0}
 	var open []byte // brackets
 	var opened []int
@@ -59,7 +59,7 @@ func (b *builder) lexPython(odd bool) bool {
 			continue
 		}
 		if classes[c]&classSpace != 0 {
-			i++
+			i = spaceEnd(src, i+1)
 			continue
 		}
 		if c == '\\' && i+1 < len(src) && (src[i+1] == '\n' || src[i+1] == '\r') {
@@ -74,26 +74,26 @@ func (b *builder) lexPython(odd bool) bool {
 			i = n
 			continue
 		}
-		t := tok{start: int32(i), first: fresh, match: -1}
+		begins := fresh
 		if fresh {
 			first(i)
 			fresh = false
 		}
-		n := i
+		n, kind, mark := i, tokenPunct, byte(0)
 		switch {
 		case classes[c]&classDigit != 0 || c == '.' && i+1 < len(src) && classes[src[i+1]]&classDigit != 0:
-			t.kind, n = tokenNumber, numberEnd(src, i)
+			kind, n = tokenNumber, numberEnd(src, i)
 		case classes[c]&classIdent != 0:
-			t.kind, n = tokenIdent, identEnd(src, i)
+			kind, n = tokenIdent, identEnd(src, i)
 			if n < len(src) && (src[n] == '"' || src[n] == '\'') && pyPrefix(src[i:n]) {
-				t.kind = tokenString
+				kind = tokenString
 			}
 		case c == '"' || c == '\'':
-			t.kind = tokenString
+			kind = tokenString
 		default:
-			t.kind, t.c, n = tokenPunct, c, operatorEnd(src, i, true)
+			mark, n = c, operatorEnd(src, i, true)
 		}
-		if t.kind == tokenString {
+		if kind == tokenString {
 			var closed bool
 			long := tripleAt(src, n)
 			if n, closed = b.pyString(i, n, odd); !closed {
@@ -101,11 +101,10 @@ func (b *builder) lexPython(odd bool) bool {
 				good = good && !long
 			}
 		}
-		t.end = int32(n)
 		end = n
-		b.toks = append(b.toks, t)
+		b.token(i, n, kind, mark, begins)
 		switch {
-		case t.kind != tokenPunct:
+		case kind != tokenPunct:
 		case closerOf(c) != 0:
 			open, opened = append(open, c), append(opened, i)
 		case c == ')' || c == ']' || c == '}':

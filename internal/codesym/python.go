@@ -242,7 +242,7 @@ func (p *pyFile) class(first, i, indent int) {
 				z++
 			}
 			if z = min(z, end); z > a && !p.is(a+1, '=') && len(d.bases) < maxBases {
-				d.bases = append(d.bases, p.collapse(int(p.toks[a].start), int(p.toks[z-1].end)))
+				d.bases = append(d.bases, p.collapse("", int(p.toks[a].start), int(p.toks[z-1].end)))
 			}
 			a = z + 1
 		}

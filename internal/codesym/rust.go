@@ -439,7 +439,7 @@ func (r *rustFile) path(from, to int) string {
 	if from >= to {
 		return "_"
 	}
-	s := r.collapse(int(r.toks[from].start), int(r.toks[to-1].end))
+	s := r.collapse("", int(r.toks[from].start), int(r.toks[to-1].end))
 	s = strings.TrimPrefix(s, "!")
 	switch {
 	case s == "":
@@ -459,7 +459,7 @@ func (r *rustFile) use(first, head, i int) int {
 	if !r.is(end, ';') {
 		last = end - 1
 	}
-	name := r.collapse(int(r.toks[i+1].start), int(r.toks[end-1].end))
+	name := r.collapse("", int(r.toks[i+1].start), int(r.toks[end-1].end))
 	if name == "" {
 		return end // nothing but commas
 	}

@@ -17,7 +17,7 @@ func (b *builder) lexRust() {
 		return
 	}
 	toks, comments, errors := b.toks, b.comments, b.errors
-	b.errors = nil
+	b.toks, b.comments, b.errors = nil, nil, nil
 	if b.lexRustAs(true); good && b.unmatched() > alone {
 		b.toks, b.comments, b.errors = toks, comments, errors
 	}
@@ -26,11 +26,11 @@ func (b *builder) lexRust() {
 // lexRustAs reports whether all strings are closed, and whether one holds a declaration.
 func (b *builder) lexRustAs(odd bool) (good, stray bool) {
 	src := b.src
-	b.toks, b.comments = make([]tok, 0, 16+b.codeBytes()/3), nil
+	b.lex(3)
 	first := true
 	good = true
 	push := func(start, end int, kind tokenKind, c byte) {
-		b.toks = append(b.toks, tok{start: int32(start), end: int32(end), kind: kind, c: c, first: first, match: -1})
+		b.token(start, end, kind, c, first)
 		first = false
 	}
 	for i := 0; i < len(src); {
@@ -40,7 +40,7 @@ func (b *builder) lexRustAs(odd bool) (good, stray bool) {
 			first = true
 			i++
 		case classes[c]&classSpace != 0:
-			i++
+			i = spaceEnd(src, i+1)
 		case classes[c]&classDigit != 0:
 			end := rustNumberEnd(src, i)
 			push(i, end, tokenNumber, 0)

@@ -24,14 +24,14 @@ type sqlLexer struct {
 }
 
 func (l *sqlLexer) push(start, end int, kind tokenKind, c byte) int {
-	l.toks = append(l.toks, tok{start: int32(start), end: int32(end), kind: kind, c: c, first: l.first, match: -1})
+	l.token(start, end, kind, c, l.first)
 	l.first = false
 	return end
 }
 
 func (l *sqlLexer) run() {
 	src := l.src
-	l.toks = make([]tok, 0, len(src)/6)
+	l.lex(6)
 	l.first = true
 	for i := 0; i < len(src); {
 		c := src[i]

@@ -13,18 +13,10 @@ const (
 	maxReceiver  = 80
 )
 
-// collapse returns the tokens between two offsets as one line: comments out, space where the source has some, none inside of brackets.
-func (b *builder) collapse(start, end int) string {
-	i, to := 0, len(b.toks)
-	for i < to {
-		if m := int(uint(i+to) >> 1); int(b.toks[m].start) >= start {
-			to = m
-		} else {
-			i = m + 1
-		}
-	}
-	var out strings.Builder
-	out.Grow(min(end-start, maxSignature) + len("…"))
+// collapse returns the tokens between two offsets as one line behind the prefix: comments out, space where the source has some, none inside of brackets.
+func (b *builder) collapse(prefix string, start, end int) string {
+	i := b.tokenFrom(start)
+	out := append(b.written[:0], prefix...)
 	prev := -1
 	for ; i < len(b.toks) && int(b.toks[i].end) <= end; i++ {
 		t := &b.toks[i]
@@ -43,23 +35,27 @@ func (b *builder) collapse(start, end int) string {
 			switch {
 			case p.kind == tokenNewline:
 				if !closes && t.c != '}' {
-					out.WriteString("; ")
+					out = append(out, "; "...)
 				} else if t.c == '}' {
-					out.WriteByte(' ')
+					out = append(out, ' ')
 				}
 			case p.end == t.start || p.c == '(' || p.c == '[' || closes && p.c != ',':
 			case closes: // a comma before a closing bracket is there for the line break
 			default:
-				out.WriteByte(' ')
+				out = append(out, ' ')
 			}
 		}
+		if t.c != 0 && t.c != ',' && t.end == t.start+1 && len(out)-len(prefix) < maxSignature {
+			out = append(out, b.src[t.start])
+			prev = i
+			continue
+		}
 		text := b.src[t.start:t.end]
-		if room := maxSignature - out.Len(); len(text) > room {
+		if room := maxSignature - (len(out) - len(prefix)); len(text) > room {
 			for room > 0 && !utf8.RuneStart(text[room]) {
 				room--
 			}
-			out.WriteString(text[:max(room, 0)])
-			out.WriteString("…")
+			out = append(append(out, text[:max(room, 0)]...), "…"...)
 			break
 		}
 		if t.c == ',' && i+1 < len(b.toks) && (b.toks[i+1].c == ')' || b.toks[i+1].c == ']') && b.toks[i+1].first {
@@ -68,13 +64,38 @@ func (b *builder) collapse(start, end int) string {
 		if t.kind == tokenString && strings.IndexByte(text, '\n') >= 0 {
 			text = strings.Join(strings.Fields(text), " ")
 		}
-		out.WriteString(text)
+		out = append(out, text...)
 		prev = i
 	}
-	if s := out.String(); utf8.ValidString(s) {
-		return s
+	b.written = out
+	if utf8.Valid(out) {
+		return b.keep(out)
 	}
-	return strings.ToValidUTF8(out.String(), "\ufffd")
+	return prefix + strings.ToValidUTF8(string(out[len(prefix):]), "\ufffd")
+}
+
+// tokenFrom returns the first token that begins at an offset or behind it. It looks from where it found the last one: mostly the next one is near.
+func (b *builder) tokenFrom(offset int) int {
+	i, to := b.near, len(b.toks)
+	if i >= to || int(b.toks[i].start) >= offset {
+		i = 0
+	}
+	for step := 1; i+step < to; step *= 2 {
+		if int(b.toks[i+step].start) >= offset {
+			to = i + step
+			break
+		}
+		i += step
+	}
+	for i < to {
+		if m := int(uint(i+to) >> 1); int(b.toks[m].start) >= offset {
+			to = m
+		} else {
+			i = m + 1
+		}
+	}
+	b.near = i
+	return i
 }
 
 // docBefore returns the first sentence of the comment that ends where the declaration begins, with nothing but one line break between them.

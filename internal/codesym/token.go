@@ -1,5 +1,7 @@
 package codesym
 
+import "slices"
+
 // tok is a piece of source that is neither space nor comment.
 type tok struct {
 	start, end int32
@@ -36,6 +38,18 @@ const (
 	markObject             // the brace of an object
 )
 
+// token appends a token. Its fields are set one by one where it stands: a token that is made elsewhere and copied costs several times as much.
+func (b *builder) token(start, end int, kind tokenKind, c byte, first bool) {
+	n := len(b.toks)
+	if n == cap(b.toks) {
+		b.toks = slices.Grow(b.toks, 1+n/2)
+	}
+	b.toks = b.toks[:n+1]
+	t := &b.toks[n]
+	t.start, t.end, t.match = int32(start), int32(end), -1
+	t.kind, t.c, t.first, t.mark = kind, c, first, 0
+}
+
 // span is a range of bytes; the end is exclusive.
 type span struct{ start, end int32 }
 
@@ -43,7 +57,9 @@ const (
 	classIdent = 1 << iota // may stand in an identifier
 	classDigit
 	classSpace // space that is no line break
-	classText  // stands in texts: what is printed, space, line breaks, and the escape of terminals
+	classOpens // a bracket
+	classCloses
+	classText // stands in texts: what is printed, space, line breaks, and the escape of terminals
 )
 
 // classes says what an ASCII byte may be. Bytes of other characters count as letters: which of them are matters to no structure.
@@ -56,6 +72,10 @@ var classes = func() (t [256]uint8) {
 			t[c] = classIdent
 		case c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v':
 			t[c] = classSpace
+		case c == '(' || c == '[' || c == '{':
+			t[c] = classOpens
+		case c == ')' || c == ']' || c == '}':
+			t[c] = classCloses
 		}
 		if c >= ' ' && c < 0x80 || c == '\n' || c == 0x1b || t[c] == classSpace {
 			t[c] |= classText
@@ -67,6 +87,14 @@ var classes = func() (t [256]uint8) {
 // identEnd returns the end of the identifier that begins at i.
 func identEnd(src string, i int) int {
 	for i < len(src) && classes[src[i]]&classIdent != 0 {
+		i++
+	}
+	return i
+}
+
+// spaceEnd returns the end of the spaces and tabs at i.
+func spaceEnd(src string, i int) int {
+	for i < len(src) && (src[i] == ' ' || src[i] == '\t') {
 		i++
 	}
 	return i

@@ -155,10 +155,10 @@ func (b *builder) tomlKey(l *keyList, i, end, depth int) {
 // lexTOML fills the tokens and comments of TOML. Bare keys are strings like the others, and so are bare values.
 func (b *builder) lexTOML() {
 	src := b.src
-	b.toks = make([]tok, 0, len(src)/6)
+	b.lex(6)
 	first, depth := true, 0
 	push := func(start, end int, kind tokenKind, c byte) int {
-		b.toks = append(b.toks, tok{start: int32(start), end: int32(end), kind: kind, c: c, first: first, match: -1})
+		b.token(start, end, kind, c, first)
 		first = false
 		return end
 	}
