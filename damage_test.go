@@ -85,6 +85,34 @@ func TestLaw05ChangedDecisionsAreAnError(t *testing.T) {
 	}
 }
 
+// TestLaw02ChangedFactsAreAnError: each column that a parser gave a fact is compared with what the parser reads in the episode now.
+func TestLaw02ChangedFactsAreAnError(t *testing.T) {
+	t.Parallel()
+	for _, change := range []string{"value = x'3234'", "ast_hash = zeroblob(32)", "byte_offset = byte_offset + 1", "line = line + 1", "source = 'csv'", "qualified_name = qualified_name || 'x'"} {
+		t.Run(change, func(t *testing.T) {
+			t.Parallel()
+			path := storePath(t)
+			d := newTrial(t, path, fixed(4096))
+			d.user("Ask.")
+			d.commit(sakur4.Turn{Role: sakur4.RoleAssistant, ToolCalls: []sakur4.ToolCall{{ID: "1", Name: "fetch", Arguments: "{}"}}})
+			got := d.commit(sakur4.Turn{Role: sakur4.RoleTool, ToolCallID: "1", Content: `{"answer": 42}`})
+			if len(got.Facts) != 1 {
+				t.Fatalf("Commit() read %d facts, want 1", len(got.Facts))
+			}
+			if _, err := d.eng.Verify(t.Context()); err != nil {
+				t.Fatalf("Verify() before the change = %v", err)
+			}
+			if err := storetest.Raw(t, path).Exec(`UPDATE symbolic_fact SET ` + change); err != nil {
+				t.Fatal(err)
+			}
+			report, err := d.eng.Verify(t.Context())
+			if !errors.Is(err, sakur4.ErrCorrupt) || !strings.Contains(strings.Join(report.Problems, ";"), got.Facts[0].FactID) {
+				t.Errorf("Verify() = %+v, %v, want a problem that names %s", report, err, got.Facts[0].FactID)
+			}
+		})
+	}
+}
+
 // TestTimesFarOutside: a turn says when it happened or is refused; a filter may name any time.
 func TestTimesFarOutside(t *testing.T) {
 	t.Parallel()

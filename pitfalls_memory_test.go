@@ -475,6 +475,8 @@ func TestMentionsLinkTalkWithItsSubject(t *testing.T) {
 	for _, q := range []sakur4.Query{{Text: "too small", Session: "another"}, {Text: "too small", Until: instant(0)}, {Text: "too small", Project: "proj_0000000000000000"}} {
 		if got, err := w.eng.Recall(t.Context(), q); err != nil || len(got.Items) != 0 {
 			t.Errorf("Recall(%+v) = %+v, %v, want nothing beyond its bounds", q, got, err)
+		} else if named := len(got.Notes) == 1 && strings.Contains(got.Notes[0], "proj_0000000000000000"); named != (q.Project != "") {
+			t.Errorf("Recall(%+v) has the notes %q: they name a project that is not there, and nothing else", q, got.Notes)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package sakur4
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"sakur4/internal/recall"
@@ -44,7 +45,8 @@ type Hits struct {
 	Items []Hit `json:"items"`
 	// LeftOut counts hits that the budget had no room for.
 	LeftOut int `json:"left_out"`
-	// Notes say what the answer lacks, such as the results of an embedder that did not answer; empty where it lacks nothing.
+	// Notes say what the answer lacks, such as the results of an embedder that did not answer, or why it is empty where no project has the name that was given;
+	// empty where it lacks nothing.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -82,7 +84,8 @@ const (
 
 // Recall finds episodes, facts and interpretations by their words, and with [Options.Embedder] by their sense, also those that have left the window. It reads
 // everything that was committed before it was called. An embedder that is slow or fails takes nothing from the answer but its own
-// part; the notes say so. One that is slow is waited for, for some seconds, and after that not asked for half a minute.
+// part; the notes say so. One that is slow is waited for, for some seconds, and after that not asked for half a minute. In a project that the store does not
+// have nothing is found, and the notes say that.
 func (e *Engine) Recall(ctx context.Context, q Query) (Hits, error) {
 	if err := e.check(ctx); err != nil {
 		return Hits{}, err
@@ -108,6 +111,10 @@ func (e *Engine) Recall(ctx context.Context, q Query) (Hits, error) {
 	}
 	var hits []Hit
 	err = e.st.Read(ctx, func(r *store.Reader) error {
+		if known, err := r.HasProject(project); err != nil || !known {
+			near.notes = append(near.notes, fmt.Sprintf("the store has no project %q", project))
+			return err
+		}
 		episodes, err := r.SearchEpisodes(search)
 		if err != nil {
 			return err

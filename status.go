@@ -136,7 +136,10 @@ func (e *Engine) Verify(ctx context.Context) (VerifyReport, error) {
 	}
 	for _, row := range told {
 		out.Facts++
-		_, err := e.rederive(ctx, row)
+		f, err := e.rederive(ctx, row)
+		if now := f.Row(); err == nil && (now.Offset != row.Offset || now.Line != row.Line) {
+			err = fmt.Errorf("it stands at byte %d in line %d of its episode, not at byte %d in line %d", now.Offset, now.Line, row.Offset, row.Line)
+		}
 		switch {
 		case err == nil:
 			out.Rederived++

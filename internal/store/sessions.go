@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -32,6 +33,15 @@ INSERT INTO project (project_id, root, created)
 VALUES (?, ?, ?)
 ON CONFLICT (project_id) DO NOTHING`, id, root, tx.store.cfg.Now())
 	return err
+}
+
+// HasProject reports whether the store has a project of that id.
+func (r *Reader) HasProject(id string) (bool, error) {
+	_, err := one(r, "project "+id, `SELECT num FROM project WHERE project_id = ?`, []any{id}, func(s *sqlite3.Stmt) (int64, error) { return s.ColumnInt64(0), nil })
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // EnsureSession records a session of an existing project. One that is there stays as it is.
