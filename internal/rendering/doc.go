@@ -1,4 +1,4 @@
-// Package rendering holds what a session's prompt is made of, and decides what the next one is.
+// Package rendering makes the prompts of a session: it decides what of the record stands in the next one, and in which form.
 //
 // A [Prompt] takes in what was recorded ([Prompt.Extend]), makes the next prompt of it ([Prompt.Next]), which it compacts where it must, and takes in what the
 // server measured of that ([Measured]). Each decision is taken once: [Prompt.Changes] are those that the store does not have yet, and [Restore] goes on from

@@ -55,58 +55,23 @@ func (p *Prompt) Next(ctx context.Context, in Request) (*Made, error) {
 	learned := p.learn(in.Server)
 	changed := p.setHead(in.Head, in.Pins) || learned
 	p.placed = p.place(in.Pins, in.Notes)
-	window, limit := in.Server.Window, in.Server.Limit
-	sent, kept, before, template := p.counted, p.keep, p.tokenizer, p.profile.Template.Digest
+	before := counting{p.counted, p.keep, p.tokenizer, p.profile.Template.Digest}
 	if err := p.measure(ctx, in.Server); err != nil {
 		return nil, err
 	}
-	same := p.state.Turn > 0 && !changed && p.state.Sent == len(p.chat.Entries) && p.dirty == p.state.Sent && len(p.placed) == 0 && p.state.InSlot == ""
-	if same {
-		fits := p.counted.Total() <= limit
-		if !fits && in.Server.Fallback != "" {
-			// A local count says nothing against a prompt that the server has counted, unless the window has shrunk since.
-			r, _, err := p.opt.Record.Receipt(ctx, p.state.Window)
-			if err != nil {
-				return nil, err
-			}
-			fits = r.Window <= window
-		}
-		if fits {
-			return nil, nil
-		}
-	}
-	switch {
-	case sent == nil || changed:
-	case before != p.tokenizer:
-		p.notes = append(p.notes, fmt.Sprintf("counted by %s, the prompt before by %s", p.tokenizer, before))
-	case p.counted.Full && template == p.profile.Template.Digest:
-		size := 0 // of the messages that we left as they were
-		for _, c := range sent.Counts[:min(kept, len(sent.Counts))] {
-			size += c.Tokens
-		}
-		if n := common(sent.IDs, p.counted.IDs); n < size {
-			if in.Swapped != nil && in.Swapped(ctx) {
-				return nil, ErrSwapped
-			}
-			p.notes = append(p.notes, fmt.Sprintf("template rewrote history: %d of %d tokens sent before are as they were", n, size))
-		}
-	}
-	policy := p.opt.Policy(p.cache.Geometry())
-	if err := p.trimResults(ctx, policy, window); err != nil {
-		return nil, err
-	}
-	used := p.counted.Total()
-	pressure, target, _ := evict.Threshold(policy, window, window-limit, used, used-p.state.Base)
-	var c *compaction
-	if pressure != evict.Relaxed {
-		c = &compaction{policy: policy, window: window, limit: limit, target: target, pressure: pressure, pins: in.Pins}
-		if err := p.compact(ctx, c); err != nil {
+	if p.state.Turn > 0 && !changed && p.state.Sent == len(p.chat.Entries) && p.dirty == p.state.Sent && len(p.placed) == 0 && p.state.InSlot == "" {
+		if fits, err := p.stillFits(ctx, in.Server); fits || err != nil {
 			return nil, err
 		}
-		if !c.applied() {
-			p.notes = append(p.notes, "nothing compacted: "+c.reason)
-			c = nil
+	}
+	if !changed {
+		if err := p.compare(ctx, before, in.Swapped); err != nil {
+			return nil, err
 		}
+	}
+	c, err := p.fit(ctx, in)
+	if err != nil {
+		return nil, err
 	}
 	if err := p.validate(); err != nil {
 		return nil, fmt.Errorf("rendering: %w", err)
@@ -121,9 +86,73 @@ func (p *Prompt) Next(ctx context.Context, in Request) (*Made, error) {
 	}
 	p.done = c
 	p.state.Window = in.ID()
-	out.Receipt = p.finish(out.Plan, window, predicted)
+	out.Receipt = p.finish(out.Plan, in.Server.Window, predicted)
 	p.words.read(p.chat.Entries)
 	return out, nil
+}
+
+// stillFits reports whether the prompt that was sent last can be sent once more. A local count says nothing against one that the server has counted, unless the window
+// has shrunk since.
+func (p *Prompt) stillFits(ctx context.Context, srv Server) (bool, error) {
+	if p.counted.Total() <= srv.Limit || srv.Fallback == "" {
+		return p.counted.Total() <= srv.Limit, nil
+	}
+	r, _, err := p.opt.Record.Receipt(ctx, p.state.Window)
+	return r.Window <= srv.Window, err
+}
+
+// counting is how a prompt was counted, of which the first keep messages are as they were, by a tokenizer and with a template.
+type counting struct {
+	state               *prompt.State
+	keep                int
+	tokenizer, template string
+}
+
+// compare says in the receipt what is counted otherwise than in the prompt before, of which the server may hold less then. Where it may be another server, swapped is
+// asked.
+func (p *Prompt) compare(ctx context.Context, before counting, swapped func(context.Context) bool) error {
+	switch {
+	case before.state == nil:
+	case before.tokenizer != p.tokenizer:
+		p.notes = append(p.notes, fmt.Sprintf("counted by %s, the prompt before by %s", p.tokenizer, before.tokenizer))
+	case p.counted.Full && before.template == p.profile.Template.Digest:
+		size := 0 // of the messages that we left as they were
+		for _, c := range before.state.Counts[:min(before.keep, len(before.state.Counts))] {
+			size += c.Tokens
+		}
+		n := common(before.state.IDs, p.counted.IDs)
+		if n >= size {
+			break
+		}
+		if swapped != nil && swapped(ctx) {
+			return ErrSwapped
+		}
+		p.notes = append(p.notes, fmt.Sprintf("template rewrote history: %d of %d tokens sent before are as they were", n, size))
+	}
+	return nil
+}
+
+// fit shortens the new results that are too large, and compacts the prompt where it must. The compaction is nil where nothing was compacted.
+func (p *Prompt) fit(ctx context.Context, in Request) (*compaction, error) {
+	window, limit := in.Server.Window, in.Server.Limit
+	policy := p.opt.Policy(p.cache.Geometry())
+	if err := p.trimResults(ctx, policy, window); err != nil {
+		return nil, err
+	}
+	used := p.counted.Total()
+	pressure, target, _ := evict.Threshold(policy, window, window-limit, used, used-p.state.Base)
+	if pressure == evict.Relaxed {
+		return nil, nil
+	}
+	c := &compaction{policy: policy, window: window, limit: limit, target: target, pressure: pressure, pins: in.Pins}
+	if err := p.compact(ctx, c); err != nil {
+		return nil, err
+	}
+	if !c.applied() {
+		p.notes = append(p.notes, "nothing compacted: "+c.reason)
+		return nil, nil
+	}
+	return c, nil
 }
 
 // finish writes the receipt and moves the state behind the new prompt.

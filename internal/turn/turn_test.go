@@ -57,6 +57,23 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// TestControls: every text once, longest first, in an order that does not depend on that of the server's own.
+func TestControls(t *testing.T) {
+	t.Parallel()
+	got := turn.Controls([]string{"<|b|>", "<s>", "<|a|>", "<|im_start|>", "<|b|>"})
+	if other := turn.Controls([]string{"<|im_start|>", "<|a|>", "<|b|>", "<s>"}); !slices.Equal(got, other) {
+		t.Errorf("Controls depends on the order: %q, %q", got, other)
+	}
+	for _, text := range append([]string{"<|a|>", "<|b|>"}, turn.KnownControls...) {
+		if n := len(slices.DeleteFunc(slices.Clone(got), func(s string) bool { return s != text })); n != 1 {
+			t.Errorf("Controls has %q %d times, want once", text, n)
+		}
+	}
+	if !slices.IsSortedFunc(got, func(a, b string) int { return len(b) - len(a) }) {
+		t.Errorf("Controls = %q, want the longest first", got)
+	}
+}
+
 // nested returns an object that is so many levels deep, itself included.
 func nested(depth int) string {
 	return `{"a":` + strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1) + "}"
