@@ -111,7 +111,6 @@ func (b *builder) finish() File {
 	if b.names == nil {
 		b.names = make(uniquer, len(b.decls))
 	}
-	clear(b.names)
 	for i := range b.decls {
 		d := &b.decls[i]
 		qualified := b.names.unique(d.kind, b.qualified(d, f.Symbols))

@@ -18,8 +18,6 @@ type ecmaFile struct {
 	// objectOf is the name of the variable whose object opens at the token objectAt, where the variable is no symbol.
 	objectOf string
 	objectAt int
-	// lists are the commas between the variables of a declaration, and whether it is one of constants.
-	lists map[int]bool
 }
 
 type ecmaScope struct {
@@ -176,8 +174,8 @@ func (f *ecmaFile) statement(i int) int {
 		case '{':
 			return f.enter(ecmaBody, i)
 		case ',':
-			if constant, ok := f.lists[i]; ok {
-				return f.variable(i+1, i+1, constant, false)
+			if t.mark&(markVariable|markConstant) != 0 {
+				return f.variable(i+1, i+1, t.mark&markConstant != 0, false)
 			}
 		}
 		return i + 1
@@ -205,7 +203,7 @@ func (f *ecmaFile) statement(i int) int {
 func (f *ecmaFile) within(i int) bool {
 	t := &f.toks[i]
 	if t.kind != tokenIdent {
-		return t.mark&markObject == 0 && t.c != '@' && t.c != '{' && t.c != ','
+		return t.mark == 0 && t.c != '@' && t.c != '{'
 	}
 	if t.first || i == 0 || f.until == i {
 		return false

@@ -31,7 +31,9 @@ type ecmaLexer struct {
 	// unclosed is an offset after which no template ends, -1 while none is known.
 	unclosed int
 	modes    []ecmaMode
-	first    bool
+	// tagged says that a tag has opened.
+	tagged bool
+	first  bool
 	// regexp says whether a slash would begin a regular expression here.
 	regexp bool
 }
@@ -76,13 +78,15 @@ func (l *ecmaLexer) run() {
 		i = lineEnd(src, 0)
 	}
 	for i < len(src) {
-		switch l.top() {
-		case ecmaTag:
-			i = l.tag(i)
-			continue
-		case ecmaChildren:
-			i = l.children(i)
-			continue
+		if l.tagged {
+			switch l.top() {
+			case ecmaTag:
+				i = l.tag(i)
+				continue
+			case ecmaChildren:
+				i = l.children(i)
+				continue
+			}
 		}
 		c := src[i]
 		switch {
@@ -114,6 +118,11 @@ func (l *ecmaLexer) run() {
 		case c == '<' && l.jsx && l.regexp && l.opensTag(i):
 			l.push(i, i+1, tokenPunct, 0)
 			l.modes = append(l.modes, ecmaTag)
+			l.tagged = true
+			i++
+		case c == ',' || c == ';' || c == '.' && i+1 < len(src) && src[i+1] != '.':
+			l.push(i, i+1, tokenPunct, c)
+			l.regexp = true
 			i++
 		default:
 			i = l.punctuation(i)

@@ -345,10 +345,10 @@ func (f *ecmaFile) variable(first, name int, constant, single bool) int {
 
 // continueAt remembers a comma between two variables.
 func (f *ecmaFile) continueAt(comma int, constant bool) {
-	if f.lists == nil {
-		f.lists = map[int]bool{}
+	f.toks[comma].mark = markVariable
+	if constant {
+		f.toks[comma].mark = markConstant
 	}
-	f.lists[comma] = constant
 }
 
 // required reads "const x = require('m')" and "const x = require('m').y" as imports. Where the value is what a call makes of the module, the module alone is imported,

@@ -13,7 +13,7 @@ import (
 // parseGo reads Go source: with the parser of the standard library where it accepts the text, else by its outline, which loses less to one error.
 func parseGo(b *builder) {
 	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, "", b.src, parser.ParseComments|parser.SkipObjectResolution)
+	file, err := parser.ParseFile(fset, "", b.src, parser.SkipObjectResolution)
 	b.lexGo()
 	if err != nil || file == nil {
 		var list scanner.ErrorList

@@ -1,9 +1,6 @@
 package codesym
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // lexGo fills the tokens and comments of Go source.
 func (b *builder) lexGo() {
@@ -118,7 +115,16 @@ type words struct {
 }
 
 func (w *words) has(s string) bool {
-	return s != "" && len(s) < 32 && w.lengths[s[0]]&(1<<len(s)) != 0 && slices.Contains(w.all[s[0]], s)
+	return s != "" && len(s) < 32 && w.lengths[s[0]]&(1<<len(s)) != 0 && w.holds(s)
+}
+
+func (w *words) holds(s string) bool {
+	for _, word := range w.all[s[0]] {
+		if word == s {
+			return true
+		}
+	}
+	return false
 }
 
 // goOperator returns the length of the operator that begins at i.

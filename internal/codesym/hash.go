@@ -31,10 +31,11 @@ func (b *builder) hash(symbols []Symbol) {
 	for i := 0; i < len(toks); {
 		start := int(toks[i].start)
 		if start < change {
-			if len(stack) > 0 {
-				buf = b.appendToken(buf, i)
+			if len(stack) == 0 {
+				i++
+				continue
 			}
-			i++
+			buf, i = b.appendTokens(buf, i, change)
 			continue
 		}
 		for len(stack) > 0 && symbols[stack[len(stack)-1].symbol].End <= start {
@@ -96,6 +97,23 @@ func (b *builder) hash(symbols []Symbol) {
 		closeTop()
 	}
 	b.frames, b.hashed = stack, buf
+}
+
+// appendTokens appends the tokens from i to the last that begins before an offset, and returns the one after it.
+func (b *builder) appendTokens(buf []byte, i, before int) ([]byte, int) {
+	for src, toks := b.src, b.toks; i < len(toks) && int(toks[i].start) < before; i++ {
+		t := &toks[i]
+		switch n := t.end - t.start; {
+		case n == 1 && t.c != 0:
+			buf = append(buf, 1, src[t.start])
+		case n < 0x80 && t.kind <= tokenPunct:
+			buf = append(buf, byte(n))
+			buf = append(buf, src[t.start:t.end]...)
+		default:
+			buf = b.appendToken(buf, i)
+		}
+	}
+	return buf, i
 }
 
 // appendToken appends a token as it counts for hashes: behind its length, or as a mark that no length gives where it is empty.

@@ -48,6 +48,7 @@ func (b *builder) end() {
 	if len(b.decls) > manyNames {
 		b.names = nil // to empty it would take longer than to read a short text
 	}
+	clear(b.names)
 	clear(b.decls)
 	clear(b.calls)
 	clear(b.imports)

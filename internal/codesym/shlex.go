@@ -27,8 +27,8 @@ type heredoc struct {
 }
 
 const (
-	markCommand = 1 << 2 // the word of a command
-	markAssign  = 1 << 3 // an assignment
+	markCommand = 1 << 4 // the word of a command
+	markAssign  = 1 << 5 // an assignment
 )
 
 func (l *shLexer) push(start, end int, kind tokenKind, c byte) int {

@@ -34,8 +34,10 @@ const (
 )
 
 const (
-	markName   = 1 << iota // the name of a declaration
-	markObject             // the brace of an object
+	markName     = 1 << iota // the name of a declaration
+	markObject               // the brace of an object
+	markVariable             // the comma between two variables of a declaration
+	markConstant             // that between two constants
 )
 
 // token appends a token. Its fields are set one by one where it stands: a token that is made elsewhere and copied costs several times as much.
