@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -142,15 +143,19 @@ func check(f codesym.File, src string) error {
 	return nil
 }
 
-// fuzz checks the promises of the package on any text.
+// fuzz checks the promises of the package on any text, and that a parser reads the same whatever it has read before.
 func fuzz(f *testing.F, lang codesym.Lang, seeds ...string) {
 	for _, s := range seeds {
 		f.Add(s)
 	}
+	var used codesym.Parser
 	f.Fuzz(func(t *testing.T, src string) {
 		file, err := codesym.Parse(lang, src)
 		if err != nil {
 			return
+		}
+		if again, err := used.Parse(lang, src); err != nil || !reflect.DeepEqual(again, file) {
+			t.Fatalf("Parse(%q) by a used parser = %v, %v, want %v", src, again, err, file)
 		}
 		if err := check(file, src); err != nil {
 			t.Fatalf("Parse(%q): %v", src, err)
