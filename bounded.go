@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sakur4/boundary"
+	"sakur4/internal/rendering"
 )
 
 const (
@@ -28,17 +29,26 @@ type boundedSpanner struct {
 	s boundary.Spanner
 }
 
+// boundedRemote is boundedSpanner, for a backend of which two things are asked at once.
+type boundedRemote struct{ boundedSpanner }
+
 var (
 	_ boundary.Backend = bounded{}
 	_ boundary.Spanner = boundedSpanner{}
+	_ rendering.Eager  = boundedRemote{}
 )
 
-// bound returns the backend with a time limit on each question, as a [boundary.Spanner] where it is one.
+// bound returns the backend with a time limit on each question, as what it is besides.
 func bound(b boundary.Backend) boundary.Backend {
-	if s, ok := b.(boundary.Spanner); ok {
-		return boundedSpanner{bounded{b}, s}
+	s, ok := b.(boundary.Spanner)
+	if !ok {
+		return bounded{b}
 	}
-	return bounded{b}
+	spanner := boundedSpanner{bounded{b}, s}
+	if _, ok := b.(boundary.Remote); ok {
+		return boundedRemote{spanner}
+	}
+	return spanner
 }
 
 // Profile looks at the server anew, also where the backend keeps its first profile.
@@ -67,6 +77,22 @@ func (q bounded) Tokens(ctx context.Context, text string) (ids []int32, err erro
 func (q boundedSpanner) TokenSpans(ctx context.Context, text string) (ids []int32, ends []int, err error) {
 	err = inTime(ctx, func(ctx context.Context) (err error) { ids, ends, err = q.s.TokenSpans(ctx, text); return err })
 	return ids, ends, err
+}
+
+// SpansAhead implements [rendering.Eager].
+func (q boundedRemote) SpansAhead(ctx context.Context, text string) (wait func() ([]int32, []int, error)) {
+	var ids []int32
+	var ends []int
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ids, ends, err = q.TokenSpans(ctx, text)
+	}()
+	return func() ([]int32, []int, error) {
+		<-done
+		return ids, ends, err
+	}
 }
 
 // inTime asks one question. Its error is [errHung] where the time ran out that we gave, not the caller's.

@@ -81,10 +81,7 @@ func (s *Session) forced(ctx context.Context, head Head, target int, down error)
 	if l.prompt.Empty() {
 		return nil, nil, ErrNoTurn
 	}
-	in, err := s.request(ctx, l.prompt, srv, head, w)
-	if err != nil {
-		return nil, nil, err
-	}
+	in := s.request(srv, head, w)
 	in.Target = target
 	did, err := l.prompt.Compact(ctx, in)
 	if err != nil {

@@ -215,32 +215,29 @@ func (s *Session) firstAndLastUser(tx *store.Tx) (ids []string, err error) {
 }
 
 // closedFolds reads the folds that were closed and are still in the prompt.
-func (s *Session) closedFolds(ctx context.Context, p *rendering.Prompt) (closed []rendering.Fold, err error) {
-	err = s.e.st.Read(ctx, func(r *store.Reader) error {
-		folds, err := r.Folds(s.e.project, s.id)
+func (s *Session) closedFolds(r *store.Reader, p *rendering.Prompt) (closed []rendering.Fold, err error) {
+	folds, err := r.Folds(s.e.project, s.id)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range folds {
+		if f.Summary == "" || p.Folded(f.ID) {
+			continue
+		}
+		summary, err := r.Episode(s.e.project, f.Summary)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		for _, f := range folds {
-			if f.Summary == "" || p.Folded(f.ID) {
-				continue
-			}
-			summary, err := r.Episode(s.e.project, f.Summary)
+		turns := map[string]bool{}
+		for rec, err := range r.Episodes(store.EpisodeFilter{Project: s.e.project, Fold: f.ID}) {
 			if err != nil {
-				return err
+				return nil, err
 			}
-			turns := map[string]bool{}
-			for rec, err := range r.Episodes(store.EpisodeFilter{Project: s.e.project, Fold: f.ID}) {
-				if err != nil {
-					return err
-				}
-				turns[rec.ID] = true
-			}
-			closed = append(closed, rendering.Fold{ID: f.ID, Summary: summary.ID, Text: summary.Content, Turns: turns})
+			turns[rec.ID] = true
 		}
-		return nil
-	})
-	return closed, wrap(err)
+		closed = append(closed, rendering.Fold{ID: f.ID, Summary: summary.ID, Text: summary.Content, Turns: turns})
+	}
+	return closed, nil
 }
 
 // FoldInfo describes a fold.

@@ -50,6 +50,7 @@ type longTalk struct {
 	sent   *requests
 	n      int
 	result string
+	args   string
 }
 
 func newLongTalk(t testing.TB, episodes int) *longTalk {
@@ -69,7 +70,7 @@ func newLongTalk(t testing.TB, episodes int) *longTalk {
 			t.Error(err)
 		}
 	})
-	l := &longTalk{t: t, client: client, s: eng.Session("live"), sent: sent, result: strings.Repeat("ok 17 of 20 ", 4)}
+	l := &longTalk{t: t, client: client, s: eng.Session("live"), sent: sent, result: strings.Repeat("ok 17 of 20 ", 4), args: "{}"}
 	l.commit(sakur4.Turn{Role: sakur4.RoleUser, Content: "Go on."})
 	for l.n < episodes/2 {
 		l.round()
@@ -93,7 +94,7 @@ func (l *longTalk) round() {
 	l.t.Helper()
 	id := fmt.Sprint("c", l.n)
 	l.n++
-	l.commit(sakur4.Turn{Role: sakur4.RoleAssistant, ToolCalls: []sakur4.ToolCall{{ID: id, Name: "bash", Arguments: "{}"}}})
+	l.commit(sakur4.Turn{Role: sakur4.RoleAssistant, ToolCalls: []sakur4.ToolCall{{ID: id, Name: "bash", Arguments: l.args}}})
 	l.commit(sakur4.Turn{Role: sakur4.RoleTool, ToolCallID: id, Content: l.result})
 }
 
@@ -132,10 +133,12 @@ func (l *longTalk) floor(ctx context.Context) time.Duration {
 func TestLiveWindowSendsTheNewTurns(t *testing.T) {
 	for _, episodes := range []int{20, 1000} {
 		l := newLongTalk(t, episodes)
-		for range 5 {
+		for i := range 5 {
+			l.args = fmt.Sprintf(`{"command":"grep -n \"a, b: c\"\\n","lines":[1, %d],"in":{"file" : "naïve.go"}}`, i)
 			l.round()
 			l.window()
 			paths, bytes := l.sent.take()
+			slices.Sort(paths) // they are on their way at the same time
 			if want := []string{"/apply-template", "/tokenize"}; !slices.Equal(paths, want) || bytes > 2000 {
 				t.Errorf("a prompt after %d episodes sends %d bytes to %q, want at most 2000 to %q", 2*l.n, bytes, paths, want)
 			}

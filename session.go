@@ -44,6 +44,7 @@ type live struct {
 type waiting struct {
 	pins  []pin.Pin
 	notes []turn.Note
+	folds []rendering.Fold // that were closed since
 }
 
 // load returns a prompt with everything that the record holds now. It goes on from l, and reads the session's anew where that is nil or behind the store.
@@ -79,6 +80,9 @@ func (s *Session) load(ctx context.Context, l *live, srv rendering.Server) (*liv
 		notes, err := r.Notes(s.e.project, s.id, true)
 		for _, n := range notes {
 			w.notes = append(w.notes, turn.Note{ID: n.ID, Kind: turn.NoteKind(n.Kind), Text: n.Text})
+		}
+		if err == nil {
+			w.folds, err = s.closedFolds(r, l.prompt)
 		}
 		return err
 	})

@@ -84,10 +84,7 @@ func (s *Session) next(ctx context.Context, head Head, down error) (*Window, err
 	if last := p.Spoken(); last == "" || last == episode.Assistant {
 		return nil, ErrNoTurn
 	}
-	in, err := s.request(ctx, p, srv, head, w)
-	if err != nil {
-		return nil, err
-	}
+	in := s.request(srv, head, w)
 	if down == nil {
 		in.Swapped = func(ctx context.Context) bool { return s.swapped(ctx, srv.Profile) }
 	}
@@ -117,10 +114,9 @@ func (s *Session) next(ctx context.Context, head Head, down error) (*Window, err
 }
 
 // request gathers what a prompt is made for.
-func (s *Session) request(ctx context.Context, p *rendering.Prompt, srv rendering.Server, head Head, w waiting) (rendering.Request, error) {
-	folds, err := s.closedFolds(ctx, p)
-	return rendering.Request{Server: srv, Head: rendering.Head{System: head.System, Tools: head.Tools}, Pins: w.pins, Notes: w.notes, Folds: folds,
-		ID: func() string { return s.e.id("win") }}, err
+func (s *Session) request(srv rendering.Server, head Head, w waiting) rendering.Request {
+	return rendering.Request{Server: srv, Head: rendering.Head{System: head.System, Tools: head.Tools}, Pins: w.pins, Notes: w.notes, Folds: w.folds,
+		ID: func() string { return s.e.id("win") }}
 }
 
 // outerError turns an error of a prompt into one of ours.

@@ -26,6 +26,12 @@ type Spanner interface {
 	TokenSpans(ctx context.Context, text string) (ids []int32, ends []int, err error)
 }
 
+// Remote marks a [Spanner] that works elsewhere, so that two questions asked at once are answered sooner than one after the other.
+type Remote interface {
+	Spanner
+	Remote()
+}
+
 // Refresher is the optional ability to look at the server anew, for backends that keep their first profile. Others are asked for their profile again.
 type Refresher interface {
 	// Refresh returns the profile as it is now, and whether it changed since it was last asked for: the server may have been restarted with another

@@ -60,7 +60,7 @@ type Client struct {
 
 var (
 	_ boundary.Backend   = (*Client)(nil)
-	_ boundary.Spanner   = (*Client)(nil)
+	_ boundary.Remote    = (*Client)(nil)
 	_ boundary.Refresher = (*Client)(nil)
 	_ boundary.SlotSaver = (*Client)(nil)
 	_ boundary.Idler     = (*Client)(nil)

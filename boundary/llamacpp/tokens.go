@@ -84,6 +84,9 @@ func (c *Client) TokenSpans(ctx context.Context, text string) (ids []int32, ends
 	return ids, ends, nil
 }
 
+// Remote implements [boundary.Remote].
+func (c *Client) Remote() {}
+
 // replaceBytes returns s as JSON carries it: one U+FFFD for each byte that is not valid UTF-8.
 func replaceBytes(s string) string {
 	var b strings.Builder

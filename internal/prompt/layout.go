@@ -39,7 +39,7 @@ func nextMark(text string) (start, end, field int) {
 	}
 }
 
-// argument marks are rendered as an object, since servers parse arguments.
+// argument marks are rendered as an object, since servers parse arguments. Spaces on both sides of its colon show who writes them again, and how.
 var (
 	argBefore = regexp.MustCompile(`\{\s*\\?"k\\?"\s*:\s*\\?"$`)
 	argAfter  = regexp.MustCompile(`^\\?"\s*\}`)
@@ -84,7 +84,7 @@ func marked(items []Item) []Item {
 			m.Reasoning = next()
 		}
 		for _, c := range it.Message.Calls {
-			m.Calls = append(m.Calls, episode.Call{ID: c.ID, Name: next(), Arguments: fmt.Sprintf(`{"k":"%s"}`, next())})
+			m.Calls = append(m.Calls, episode.Call{ID: c.ID, Name: next(), Arguments: fmt.Sprintf(`{"k" : "%s"}`, next())})
 		}
 		out[i] = Item{Message: m}
 	}
@@ -198,6 +198,68 @@ func layout(text, skeleton string, items []Item, controls []string, toolsText st
 		next = p.starts[i]
 	}
 	return p
+}
+
+// spell is the inverse of layout: the text that comes of laying the fields into the skeleton. A template that trims or re-orders writes another one.
+func spell(skeleton string, items []Item) string {
+	fs := fields(items)
+	var b strings.Builder
+	at := 0
+	for from := 0; ; {
+		start, end, n := nextMark(skeleton[from:])
+		if start < 0 {
+			break
+		}
+		start, from = from+start, from+end
+		if n >= len(fs) {
+			continue
+		}
+		seg, value := skeleton[at:start], turn.Sent(fs[n].value)
+		at = from
+		if fs[n].args {
+			if loc := argBefore.FindStringIndex(seg); loc != nil {
+				if !strings.HasSuffix(seg, `" : "`) {
+					value = respaced(value, strings.HasSuffix(seg, `": "`))
+				}
+				seg = seg[:loc[0]]
+			}
+			if loc := argAfter.FindStringIndex(skeleton[at:]); loc != nil {
+				at += loc[1]
+			}
+		}
+		b.WriteString(seg)
+		b.WriteString(value)
+	}
+	b.WriteString(skeleton[at:])
+	return b.String()
+}
+
+// respaced writes JSON on one line, with or without spaces behind colons and commas.
+func respaced(text string, spaces bool) string {
+	b := make([]byte, 0, len(text)+len(text)/8)
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case quoted:
+			if c == '\\' && i+1 < len(text) {
+				b = append(b, c)
+				i++
+				c = text[i]
+			} else {
+				quoted = c != '"'
+			}
+		case c == ' ' || c == '\t' || c == '\r' || c == '\n':
+			continue
+		default:
+			quoted = c == '"'
+		}
+		b = append(b, c)
+		if spaces && !quoted && (c == ':' || c == ',') {
+			b = append(b, ' ')
+		}
+	}
+	return string(b)
 }
 
 // messageStart returns where, in the overhead between two messages, the second begins: at its last control text, else at the first line end.

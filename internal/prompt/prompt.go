@@ -61,6 +61,7 @@ func (s *State) Parts() []receipt.Part {
 type Counter struct {
 	b        boundary.Backend
 	span     boundary.Spanner
+	eager    Eager // nil where the backend is none
 	controls []string
 	tools    json.RawMessage
 	kwargs   json.RawMessage
@@ -71,6 +72,7 @@ type Counter struct {
 	shapes    map[string]string // skeletons of new messages by shape
 	gens      map[episode.Role][]int32
 	verified  map[class]bool
+	met, odd  int  // texts that were rendered as they were foreseen, and otherwise
 	failed    bool // counting the new messages alone went wrong once: count in full
 }
 
@@ -87,6 +89,7 @@ func New(b boundary.Backend, controls []string, tools, kwargs json.RawMessage) *
 	c := &Counter{b: b, controls: controls, tools: tools, kwargs: kwargs, base: map[class]string{}, shapes: map[string]string{},
 		gens: map[episode.Role][]int32{}, verified: map[class]bool{}}
 	c.span, _ = b.(boundary.Spanner)
+	c.eager, _ = b.(Eager)
 	return c
 }
 
@@ -206,7 +209,11 @@ func (c *Counter) extend(ctx context.Context, prev *State, add []Item, k class) 
 		}
 		c.base[k] = base
 	}
+	shape := shapeOf(add)
+	skeleton, seen := c.shapes[shape]
+	foreseen, wait := c.foresee(ctx, skeleton, add)
 	text, err := c.render(ctx, append(slices.Clone(front), add...), c.tools, false)
+	ids, ends, early := wait()
 	if err != nil {
 		return nil, false, err
 	}
@@ -219,9 +226,7 @@ func (c *Counter) extend(ctx context.Context, prev *State, add []Item, k class) 
 	if !known {
 		return nil, false, nil
 	}
-	shape := shapeOf(add)
-	skeleton, known := c.shapes[shape]
-	if !known {
+	if !seen {
 		if skeleton, err = c.render(ctx, append(slices.Clone(front), marked(add)...), c.tools, false); err != nil {
 			return nil, false, err
 		}
@@ -232,7 +237,15 @@ func (c *Counter) extend(ctx context.Context, prev *State, add []Item, k class) 
 			c.shapes[shape] = skeleton
 		}
 	}
-	ids, ends, err := c.spans(ctx, text)
+	if foreseen == text && len(ids) == len(ends) && !errors.Is(early, boundary.ErrUnsupported) {
+		c.met++
+		err = early
+	} else {
+		if foreseen != "" {
+			c.odd++
+		}
+		ids, ends, err = c.spans(ctx, text)
+	}
 	if err != nil {
 		return nil, false, err
 	}
@@ -241,6 +254,23 @@ func (c *Counter) extend(ctx context.Context, prev *State, add []Item, k class) 
 	s = &State{Counts: append(prev.Counts, counts...), IDs: append(prev.IDs, ids...), Gen: gen, sum: prev.sum, items: prev.items + len(add), last: last}
 	s.add(counts)
 	return s, true, nil
+}
+
+// Eager is a backend that tokenizes beside its caller's next question. It begins at once; wait, which must be called, returns what
+// [boundary.Spanner] says.
+type Eager interface {
+	SpansAhead(ctx context.Context, text string) (wait func() (ids []int32, ends []int, err error))
+}
+
+// foresee returns the text that the messages will presumably be rendered as, and has it tokenized while they are being rendered: two questions to a server take the
+// time of one. What wait returns is of use if the server then renders that very text. The text is "" where nothing is foreseen.
+func (c *Counter) foresee(ctx context.Context, skeleton string, add []Item) (text string, wait func() (ids []int32, ends []int, err error)) {
+	const patience = 3 // wrong texts more than right ones until we leave it
+	if skeleton == "" || c.eager == nil || c.odd >= c.met+patience {
+		return "", func() ([]int32, []int, error) { return nil, nil, nil }
+	}
+	text = spell(skeleton, add)
+	return text, c.eager.SpansAhead(ctx, text)
 }
 
 func (s *State) add(counts []Count) {

@@ -1,11 +1,13 @@
 package prompt_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"sakur4/boundary"
@@ -41,14 +43,21 @@ func result(id, text string) prompt.Item {
 	return it
 }
 
-// whole counts a chat as the server does: rendered with the header of the reply, and tokenized.
-func whole(t testing.TB, b *embedded.Server, items []prompt.Item, list json.RawMessage) []int32 {
-	t.Helper()
+// rendered asks for a chat with the header of the reply.
+func rendered(items []prompt.Item) boundary.RenderRequest {
 	ms := make([]turn.Message, len(items))
 	for i, it := range items {
 		ms[i] = it.Message
 	}
-	text, err := b.Render(t.Context(), boundary.RenderRequest{Messages: turn.AppendArray(nil, ms), Tools: list, GenerationPrompt: true})
+	return boundary.RenderRequest{Messages: turn.AppendArray(nil, ms), GenerationPrompt: true}
+}
+
+// whole counts a chat as the server does: rendered with the header of the reply, and tokenized.
+func whole(t testing.TB, b *embedded.Server, items []prompt.Item, list json.RawMessage) []int32 {
+	t.Helper()
+	req := rendered(items)
+	req.Tools = list
+	text, err := b.Render(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,5 +192,92 @@ func TestToolsPart(t *testing.T) {
 	}
 	if with, without := part(json.RawMessage(tools), receipt.RawHistory), part(nil, receipt.RawHistory); with != without {
 		t.Errorf("the history takes %d tokens with tools and %d without", with, without)
+	}
+}
+
+// recorder is a backend that remembers what it was to tokenize. Where squeeze says so, its template writes two spaces as one.
+type recorder struct {
+	*embedded.Server
+	squeeze bool
+	mu      sync.Mutex // guards texts
+	texts   []string
+}
+
+func (r *recorder) Render(ctx context.Context, req boundary.RenderRequest) (string, error) {
+	text, err := r.Server.Render(ctx, req)
+	if r.squeeze {
+		text = strings.ReplaceAll(text, "  ", " ")
+	}
+	return text, err
+}
+
+func (r *recorder) TokenSpans(ctx context.Context, text string) ([]int32, []int, error) {
+	r.mu.Lock()
+	r.texts = append(r.texts, text)
+	r.mu.Unlock()
+	return r.Server.TokenSpans(ctx, text)
+}
+
+func (r *recorder) SpansAhead(ctx context.Context, text string) func() ([]int32, []int, error) {
+	type outcome struct {
+		ids  []int32
+		ends []int
+		err  error
+	}
+	done := make(chan outcome)
+	go func() {
+		ids, ends, err := r.TokenSpans(ctx, text)
+		done <- outcome{ids, ends, err}
+	}()
+	return func() ([]int32, []int, error) {
+		o := <-done
+		return o.ids, o.ends, o.err
+	}
+}
+
+// TestForesee: the text of new messages is foreseen, so that it is rendered and tokenized at the same time, and what was foreseen wrongly is tokenized as it is
+// rendered; where that is the rule, nothing is foreseen any more.
+func TestForesee(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		squeeze bool
+		text    string
+		wrong   int
+	}{
+		"as it is written":     {false, "two  spaces, \"quoted\": 1", 0},
+		"nothing to squeeze":   {true, "one space", 0},
+		"written by its rules": {true, "two  spaces", 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := &recorder{Server: backend(), squeeze: test.squeeze}
+			p, err := b.Profile(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := prompt.New(b, p.Template.ControlTexts, nil, nil)
+			items := []prompt.Item{item(episode.User, receipt.RawHistory, "go on")}
+			var st *prompt.State
+			twice := 0
+			for round := range 12 {
+				id := fmt.Sprint("c", round)
+				items = append(items, call(id, `{"path":"a b, c: d","n":[1, 2]}`), result(id, fmt.Sprint(round, " ", test.text)))
+				b.texts = nil
+				if st, err = c.Count(t.Context(), st, len(items)-2, items); err != nil {
+					t.Fatal(err)
+				}
+				if text, err := b.Render(t.Context(), rendered(items)); err != nil {
+					t.Fatal(err)
+				} else if want, _ := b.Tokens(t.Context(), text); !slices.Equal(st.Prompt(), want) {
+					t.Fatalf("round %d: %d tokens, want %d", round, st.Total(), len(want))
+				}
+				if !st.Full && len(b.texts) > 1 {
+					twice++
+				}
+			}
+			if st.Full || twice != test.wrong {
+				t.Errorf("%d texts were foreseen wrongly, want %d; the last count was full: %t", twice, test.wrong, st.Full)
+			}
+		})
 	}
 }

@@ -82,6 +82,7 @@ type Mark struct {
 
 // Server is what counts a prompt and what the prompt has to fit.
 type Server struct {
+	// Backend may be [Eager] besides.
 	Backend boundary.Backend
 	Profile boundary.Profile
 	// Fallback says why Backend is the local counter; "" where it is the server.
@@ -89,6 +90,9 @@ type Server struct {
 	// Window is the context in tokens, Limit what a prompt may have of it.
 	Window, Limit int
 }
+
+// Eager is a backend that can tokenize the next prompt's text beside having it rendered.
+type Eager = prompt.Eager
 
 // New returns the prompt of a session of which nothing was rendered yet, for a server of that profile.
 func New(opt Options, p boundary.Profile) *Prompt {
