@@ -138,9 +138,7 @@ func Binary(src string) bool {
 	}
 	odd := 0
 	for i := 0; i < len(head); {
-		for i+4 <= len(head) && classes[head[i]]&classes[head[i+1]]&classes[head[i+2]]&classes[head[i+3]]&classText != 0 {
-			i += 4
-		}
+		i += printed(head[i:])
 		if i == len(head) {
 			break
 		}
@@ -160,4 +158,21 @@ func Binary(src string) bool {
 		}
 	}
 	return odd*10 > len(head)
+}
+
+// printed returns how many bytes of s are text by their eights: printed ASCII, which is seen at once, or what classes says of each.
+func printed(s string) int {
+	const high, space = 0x8080808080808080, 0x2020202020202020
+	i := 0
+	for ; i+8 <= len(s); i += 8 {
+		e := s[i : i+8]
+		w := uint64(e[0]) | uint64(e[1])<<8 | uint64(e[2])<<16 | uint64(e[3])<<24 | uint64(e[4])<<32 | uint64(e[5])<<40 | uint64(e[6])<<48 | uint64(e[7])<<56
+		if (w|(w-space)&^w)&high == 0 {
+			continue // no byte above 0x7f, none below a space
+		}
+		if classes[e[0]]&classes[e[1]]&classes[e[2]]&classes[e[3]]&classes[e[4]]&classes[e[5]]&classes[e[6]]&classes[e[7]]&classText == 0 {
+			break
+		}
+	}
+	return i
 }

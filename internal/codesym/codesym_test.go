@@ -105,6 +105,23 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+// TestBinary puts each byte in each place of a text in which one odd byte is more than a tenth.
+func TestBinary(t *testing.T) {
+	t.Parallel()
+	for c := range 256 {
+		want := c < ' ' && strings.IndexByte("\t\n\v\f\r\x1b", byte(c)) < 0 || c >= 0x80
+		for at := range 9 {
+			src := strings.Repeat("a", at) + string([]byte{byte(c)}) + strings.Repeat("~", 8-at)
+			if got := codesym.Binary(src); got != want {
+				t.Errorf("Binary(%q) = %v, want %v", src, got, want)
+			}
+		}
+	}
+	if src := strings.Repeat("é", 20); codesym.Binary(src) {
+		t.Errorf("Binary(%q) = true, want false", src)
+	}
+}
+
 // check returns what a file breaks of the promises of the package.
 func check(f codesym.File, src string) error {
 	seen := map[string]bool{}

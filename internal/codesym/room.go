@@ -55,10 +55,12 @@ func (b *builder) end() {
 	b.decls, b.calls, b.imports = b.decls[:0], b.calls[:0], b.imports[:0]
 }
 
-// lex empties the tokens and comments. Where there is no room yet it makes some, for a token in so many bytes.
+// lex empties the tokens and comments. Where there is too little room it makes some at once, for a token in so many bytes.
 func (b *builder) lex(bytes int) {
-	if b.toks == nil {
-		b.toks = make([]tok, 0, 16+b.codeBytes()/bytes)
+	if cap(b.toks) < len(b.src)/bytes {
+		if n := 16 + b.codeBytes()/bytes; cap(b.toks) < n {
+			b.toks = make([]tok, 0, n)
+		}
 	}
 	b.toks, b.comments = b.toks[:0], b.comments[:0]
 }
