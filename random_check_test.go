@@ -61,7 +61,7 @@ func (w *world) check(x *sakur4.Window, h sakur4.Head, other bool) {
 	again := m.window != nil && x.ID == m.window.ID
 	local := slices.ContainsFunc(r.Notes, countedLocally)
 	_, limit := w.limits(other)
-	if !local && len(ids) > limit {
+	if !local && !(again && w.unasked) && len(ids) > limit {
 		w.fatalf("a prompt of %d tokens, the limit is %d (again %t)", len(ids), limit, again)
 	}
 	if again {

@@ -247,7 +247,7 @@ func TestProjectsNeverSeeEachOther(t *testing.T) {
 // TestEveryMethodIsAsked fails when a Reader gains a method that the isolation test does not ask.
 func TestEveryMethodIsAsked(t *testing.T) {
 	t.Parallel()
-	known := map[string]bool{"Projects": true, "VectorTop": true} // of every project on purpose
+	known := map[string]bool{"Projects": true, "HasProject": true, "VectorTop": true} // of every project on purpose
 	for _, name := range []string{"Episode", "SessionEpisodes", "Episodes", "LastSeq", "Sessions", "Pins", "Notes", "RenderState", "LastRenderState", "Decisions", "Receipt",
 		"LastReceipt", "ReceiptBefore", "Receipts", "Evictions", "Checkpoints", "Fact", "Facts", "FactVersions", "Edges", "Related", "InDegree", "Marks", "SearchEpisodes", "SearchFacts",
 		"Fold", "Folds", "Snapshots", "SnapshotPrompt", "Counts", "Entry", "Entries", "Freshness", "SearchEntries",
