@@ -25,6 +25,22 @@ type logVFS struct {
 	// lax says that the transaction under way need not be on the disk when it is committed: what follows in the log is synced with it.
 	lax   bool
 	waits atomic.Int64 // for the disk
+	// doubt says that the disk has failed: what was written and not synced may be gone, although it can be read still.
+	doubt atomic.Bool
+}
+
+func (v *logVFS) doubtful() bool { return v != nil && v.doubt.Load() }
+
+// settle makes sure that the log is on the disk, where that is in doubt. The caller holds SQLite's lock for writing.
+func (v *logVFS) settle() error {
+	if !v.doubtful() || v.log == nil {
+		return nil
+	}
+	if err := v.log.rewrite(); err != nil {
+		return fmt.Errorf("the log could not be written again after the disk had failed: %w", err)
+	}
+	v.doubt.Store(false)
+	return nil
 }
 
 // logNames makes the names under which SQLite finds the file systems unique.
@@ -119,7 +135,31 @@ func (f *logFile) Sync(flags vfs.SyncFlag) error {
 		return nil
 	}
 	f.vfs.waits.Add(1)
-	return f.File.Sync(flags)
+	err := f.File.Sync(flags)
+	if err != nil {
+		f.vfs.doubt.Store(true)
+	}
+	return err
+}
+
+// rewrite writes all of the log as it is, and syncs it. A system that could not write a page says so once, and may take the page for written from then on: to sync
+// again proves nothing of what was written before.
+func (f *logFile) rewrite() error {
+	size, err := f.Size()
+	if err != nil {
+		return err
+	}
+	b := make([]byte, min(size, heldBytes))
+	for at := int64(0); at < size; at += int64(len(b)) {
+		b = b[:min(size-at, heldBytes)]
+		if _, err := f.File.ReadAt(b, at); err != nil {
+			return vfs.SystemError(err, sqlite3.IOERR_READ)
+		}
+		if _, err := f.File.WriteAt(b, at); err != nil {
+			return vfs.SystemError(err, sqlite3.IOERR_WRITE)
+		}
+	}
+	return f.File.Sync(vfs.SYNC_FULL)
 }
 
 // Size implements [vfs.File].

@@ -131,6 +131,9 @@ func (s *Store) note(ctx context.Context, err error) {
 // comes when the log has grown by as much again. Where writes come without a pause the log grows while it is copied, and the writer would never find all of it
 // copied: there it is held for the rest, which is short.
 func (s *Store) checkpoint(ctx context.Context, c *conn, contended bool) error {
+	if s.log.doubtful() {
+		return nil // of what is not known to be in the log, nothing may be in the file
+	}
 	c.SetInterrupt(ctx)
 	defer c.SetInterrupt(context.Background())
 	pages, copied, err := c.WALCheckpoint("main", sqlite3.CHECKPOINT_PASSIVE)
@@ -183,7 +186,7 @@ func (s *Store) tidy() error {
 
 // truncateLog empties the log at the end, if no other process is in the way.
 func (s *Store) truncateLog() error {
-	if s.memory != nil || s.wconn == nil {
+	if s.memory != nil || s.wconn == nil || s.log.doubtful() {
 		return nil
 	}
 	if err := s.wconn.BusyTimeout(0); err != nil {

@@ -26,6 +26,7 @@ type disk struct {
 	name  string
 	mu    sync.Mutex // guards what follows
 	files map[string]*platter
+	fails int // of the syncs to come: what they should have made safe counts as written from then on
 }
 
 // platter is what has arrived of a file, and what was done to it since in its order, any of which may have arrived too.
@@ -144,6 +145,11 @@ func (f *diskFile) Truncate(size int64) error {
 func (f *diskFile) Sync(flags vfs.SyncFlag) error {
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
+	if f.disk.fails > 0 {
+		f.disk.fails--
+		f.on.since = nil
+		return sqlite3.IOERR_FSYNC
+	}
 	for _, c := range f.on.since {
 		if c.data == nil {
 			f.on.safe = resize(f.on.safe, c.at)
@@ -311,6 +317,70 @@ func TestWhatIsWaitedFor(t *testing.T) {
 		}
 		if got := s.Waits() - before; got != test.want {
 			t.Errorf("%s waited for the disk %d times, want %d", test.name, got, test.want)
+		}
+	}
+}
+
+// TestAFailureOfTheDisk: a sync that fails may have lost what was written before it, and the next one that succeeds says nothing of that. What Write has returned
+// without an error is there after a loss of power all the same, with all that it was built upon.
+func TestAFailureOfTheDisk(t *testing.T) {
+	t.Parallel()
+	for _, fails := range []int{1, 2} {
+		for seed := range uint64(4) {
+			t.Run(fmt.Sprintf("%d failures/%d", fails, seed), func(t *testing.T) {
+				t.Parallel()
+				rng := rand.New(rand.NewPCG(seed, 2))
+				d := newDisk(t)
+				s := openOn(t, d)
+				copier, err := s.dial(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() {
+					if err := copier.close(); err != nil {
+						t.Error(err)
+					}
+				}()
+				n := 0
+				add := func(tx *Tx) error {
+					e := episode.Record{ID: fmt.Sprint("ep_", n+1), Project: "p", Session: "s", Role: episode.User, Content: strings.Repeat("text ", rng.IntN(2000))}
+					return tx.AppendEpisode(&e)
+				}
+				for range 3 {
+					if err := s.WriteNoSync(t.Context(), add); err != nil {
+						t.Fatal(err)
+					}
+					n++
+				}
+				d.mu.Lock()
+				d.fails = fails
+				d.mu.Unlock()
+				for range fails {
+					if err := s.Write(t.Context(), add); err == nil {
+						t.Fatal("Write() = nil where the disk fails")
+					}
+					if err := s.checkpoint(t.Context(), copier, false); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := s.Write(t.Context(), add); err != nil {
+					t.Fatalf("Write() = %v where the disk works again", err)
+				}
+				n++
+				for range 4 {
+					left, err := Open(t.Context(), Config{Path: d.lose(t, rng), lazy: true})
+					if err != nil {
+						t.Fatal(err)
+					}
+					report, err := left.Verify(t.Context())
+					if err != nil || len(report.Problems) > 0 || report.Count.Episodes != n {
+						t.Errorf("after a loss of power: %d episodes, %v, %v; want %d and no problem", report.Count.Episodes, report.Problems, err, n)
+					}
+					if err := left.Close(); err != nil {
+						t.Fatal(err)
+					}
+				}
+			})
 		}
 	}
 }

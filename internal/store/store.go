@@ -183,7 +183,11 @@ func (s *Store) transact(ctx context.Context, c *conn, lost func(), f func(*conn
 		sound = true
 		return fail(ctx, err, "write")
 	}
-	if err = s.stillOfThisSchema(ctx, c); err == nil {
+	err = fail(ctx, s.log.settle(), "write")
+	if err == nil {
+		err = s.stillOfThisSchema(ctx, c)
+	}
+	if err == nil {
 		err = f(c)
 	}
 	c.SetInterrupt(context.Background())
