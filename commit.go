@@ -164,8 +164,8 @@ func (s *Session) record(t Turn) (*episode.Record, error) {
 	return rec, nil
 }
 
-// besideBytes is the size from which on a result is parsed and counted at the same time: below it, to start a goroutine takes as long.
-const besideBytes = 1 << 10
+// besideBytes is the size from which on a result is parsed and counted at the same time: to wake another processor for it takes as long as some kilobytes do.
+const besideBytes = 32 << 10
 
 // countBeside counts the tokens of a record and runs read, which sees the record without the count. The tokenizer may be the caller's, and runs in his goroutine.
 func (e *Engine) countBeside(r *episode.Record, read func()) {
