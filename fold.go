@@ -145,7 +145,7 @@ func foldSummary(f store.FoldRow, turns int, result string) string {
 	return fmt.Sprintf("%s\nIts %d turns are stored whole; memory_recall_fold with id %s returns them.\nResult: %s", text, turns, f.ID, result)
 }
 
-// region returns the turns of a fold that is being closed, and the Seq of the last episode before the turn that closes it.
+// region returns the turns of a fold that is being closed with their results, and the Seq of the last episode before the turn that closes it.
 func (s *Session) region(tx *store.Tx, f store.FoldRow) ([]episode.Record, int64, error) {
 	sent, err := s.sentSeq(tx)
 	if err != nil {
@@ -167,17 +167,16 @@ func (s *Session) region(tx *store.Tx, f store.FoldRow) ([]episode.Record, int64
 		if err != nil {
 			return nil, 0, err
 		}
-		if rec.Seq > closed {
-			break
-		}
+		turn := rec.Seq
 		if rec.Role == episode.Tool {
 			call, err := tx.Episode(s.e.project, rec.CallEpisode)
 			if err != nil {
 				return nil, 0, err
 			}
-			if call.Seq <= f.Opened {
-				continue // a result of the turn that opened the fold
-			}
+			turn = call.Seq // a result goes with its call, also where it came after other turns had begun
+		}
+		if turn <= f.Opened || turn > closed {
+			continue
 		}
 		if slices.Contains(spoken, rec.ID) {
 			continue // what the user said first, and last, stands in every prompt
@@ -290,27 +289,29 @@ func (s *Session) RecallFold(ctx context.Context, id FoldID) iter.Seq2[Episode, 
 			if err != nil {
 				return err
 			}
-			opened := map[string]bool{} // turns at or before the opening: their results are not the fold's
+			begun := map[string]int64{} // where the turns of the results are
 			for rec, err := range r.SessionEpisodes(s.e.project, s.id, f.Opened) {
 				if err != nil {
 					return err
 				}
-				if f.Summary != "" && rec.Seq > f.Closed {
-					return nil
+				if rec.ID == f.Summary {
+					return nil // results that came later are nobody's but the session's
 				}
+				turn := rec.Seq
 				if rec.Role == episode.Tool {
-					before, known := opened[rec.CallEpisode]
+					seq, known := begun[rec.CallEpisode]
 					if !known {
 						call, err := r.Episode(s.e.project, rec.CallEpisode)
 						if err != nil {
 							return err
 						}
-						before = call.Seq <= f.Opened
-						opened[rec.CallEpisode] = before
+						seq = call.Seq
+						begun[rec.CallEpisode] = seq
 					}
-					if before {
-						continue
-					}
+					turn = seq
+				}
+				if turn <= f.Opened || f.Summary != "" && turn > f.Closed {
+					continue
 				}
 				if !yield(view(&rec), nil) {
 					return errStop

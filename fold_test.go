@@ -316,3 +316,49 @@ func TestFoldWithInterruptedCalls(t *testing.T) {
 		}
 	}
 }
+
+// TestFoldTakesResultsWithTheirCalls: an agent may call again before the first result is in, and close the fold with the second call. The first result lies behind the turn
+// that closes the fold, and goes with its call all the same: a chat with one without the other is none, and the session could never speak again.
+func TestFoldTakesResultsWithTheirCalls(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "store.db")
+	eng := openEngine(t, path, &sakur4.Options{Project: "p"})
+	f := &folder{t: t, s: eng.Session("s")}
+	f.commit(sakur4.Turn{Role: sakur4.RoleUser, Content: "Go on."})
+	id, err := f.s.Fold(t.Context(), "dig", "find it")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.commit(sakur4.Turn{Role: sakur4.RoleAssistant, ToolCalls: []sakur4.ToolCall{{ID: "a", Name: "bash", Arguments: "{}"}, {ID: "a2", Name: "bash", Arguments: "{}"}}})
+	f.commit(sakur4.Turn{Role: sakur4.RoleTool, ToolCallID: "a2", Content: "the early result"})
+	f.commit(sakur4.Turn{Role: sakur4.RoleAssistant, ToolCalls: []sakur4.ToolCall{{ID: "b", Name: "unfold", Arguments: "{}"}}})
+	f.commit(sakur4.Turn{Role: sakur4.RoleTool, ToolCallID: "a", Content: "the late result"})
+	inside := slices.Delete(slices.Clone(f.ids[1:]), 2, 3)
+	if err := f.s.Unfold(t.Context(), id, "found"); err != nil {
+		t.Fatal(err)
+	}
+	f.commit(sakur4.Turn{Role: sakur4.RoleTool, ToolCallID: "b", Content: "folded"})
+	for range 2 {
+		w := f.window()
+		if got := text(w); !strings.Contains(got, "folded") || !strings.Contains(got, "Result: found") || strings.Contains(got, "the late result") || strings.Contains(got, "the early result") {
+			t.Errorf("the prompt is\n%s", got)
+		}
+		if err := strictChat(w.Messages); err != nil {
+			t.Error(err)
+		}
+		f.commit(sakur4.Turn{Role: sakur4.RoleUser, Content: "And?"})
+	}
+	var got []sakur4.EpisodeID
+	for e, err := range f.s.RecallFold(t.Context(), id) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, e.ID)
+		if e.Fold != id || e.Tier != evict.Referenced {
+			t.Errorf("%s is of fold %q and %v", e.ID, e.Fold, e.Tier)
+		}
+	}
+	if !slices.Equal(got, inside) {
+		t.Errorf("RecallFold() = %q, want %q", got, inside)
+	}
+}

@@ -35,8 +35,18 @@ func (p *Prompt) fold(closed []Fold) error {
 func (p *Prompt) takeOut(f Fold) error {
 	changes := map[string]turn.Change{}
 	first := len(p.chat.Entries)
+	calls := map[int64]bool{} // of the turns with calls, whether they leave
 	for i, e := range p.chat.Entries {
-		if e.Kind == turn.KindEpisode && f.Turns[e.Episode] {
+		if e.Kind != turn.KindEpisode {
+			continue
+		}
+		leaves := f.Turns[e.Episode]
+		if e.Role == episode.Assistant {
+			calls[e.Atom] = leaves
+		} else if with, ok := calls[e.Atom]; ok {
+			leaves = with // whatever the record says, a call is never without its results, and no result without its call
+		}
+		if leaves {
 			changes[e.Episode] = turn.Change{Gone: true}
 			first = min(first, i)
 		}
