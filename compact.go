@@ -2,6 +2,7 @@ package sakur4
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -36,6 +37,15 @@ func (s *Session) Compact(ctx context.Context, head Head, target int) (*Plan, er
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	plan, err := s.compact(ctx, head, target)
+	if errors.Is(err, errMoved) {
+		return s.compact(ctx, head, target)
+	}
+	return plan, err
+}
+
+// compact plans and carries out.
+func (s *Session) compact(ctx context.Context, head Head, target int) (*Plan, error) {
 	plan, l, err := s.tryForced(ctx, head, target)
 	if err != nil || l == nil {
 		return plan, err

@@ -1,15 +1,19 @@
 package sakur4_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"sakur4"
+	"sakur4/boundary"
 	"sakur4/evict"
+	"sakur4/internal/embedded"
 	"sakur4/receipt"
 )
 
@@ -360,5 +364,52 @@ func TestFoldTakesResultsWithTheirCalls(t *testing.T) {
 	}
 	if !slices.Equal(got, inside) {
 		t.Errorf("RecallFold() = %q, want %q", got, inside)
+	}
+}
+
+// hooked is a server during whose rendering something else happens, once.
+type hooked struct {
+	*embedded.Server
+	hook atomic.Pointer[func()]
+}
+
+func (h *hooked) Render(ctx context.Context, req boundary.RenderRequest) (string, error) {
+	if f := h.hook.Swap(nil); f != nil {
+		(*f)()
+	}
+	return h.Server.Render(ctx, req)
+}
+
+// TestFoldClosedWhileAPromptIsMade: a fold may be closed by another goroutine or process at any time. A compaction of the turns that have left with it is made anew, without them.
+func TestFoldClosedWhileAPromptIsMade(t *testing.T) {
+	t.Parallel()
+	for _, forced := range []bool{true, false} {
+		t.Run(fmt.Sprint("Compact ", forced), func(t *testing.T) {
+			t.Parallel()
+			srv := &hooked{Server: newServer(4096)}
+			f := &folder{t: t, s: openEngine(t, ":memory:", &sakur4.Options{Project: "p", Backend: srv}).Session("s")}
+			f.commit(sakur4.Turn{Role: sakur4.RoleUser, Content: "Go on."})
+			id, err := f.s.Fold(t.Context(), "dig", "find it")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range 30 {
+				f.call("bash", func() string { return strings.Repeat(fmt.Sprint("word", i, " "), 60) })
+			}
+			unfold := func() {
+				if err := f.s.Unfold(t.Context(), id, "found"); err != nil {
+					t.Errorf("Unfold() = %v", err)
+				}
+			}
+			srv.hook.Store(&unfold)
+			if forced {
+				if _, err := f.s.Compact(t.Context(), sakur4.Head{System: "You are a careful engineer."}, 0); err != nil {
+					t.Errorf("Compact() = %v", err)
+				}
+			}
+			if got := text(f.window()); srv.hook.Load() != nil || !strings.Contains(got, "Result: found") || strings.Contains(got, "word29") {
+				t.Errorf("the prompt without the fold is\n%s", got)
+			}
+		})
 	}
 }

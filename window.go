@@ -35,6 +35,10 @@ func (s *Session) Window(ctx context.Context, head Head) (*Window, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w, err := s.next(ctx, head, nil)
+	if errors.Is(err, errMoved) {
+		s.live = nil
+		w, err = s.next(ctx, head, nil)
+	}
 	down := failedCount(ctx, err)
 	if down != nil && !errors.Is(down, errHung) && s.live != nil && s.swapped(ctx, s.live.profile) {
 		s.live = nil // the server refuses what another one in its place took
@@ -193,6 +197,9 @@ func (s *Session) persist(ctx context.Context, l *live, w *Window) error {
 	return s.store(ctx, l, &store.ReceiptRow{WindowID: string(w.ID), Turn: w.Receipt.Turn, Body: string(body), Created: s.e.now()}, write)
 }
 
+// errMoved says that episodes have gone down the ladder while a compaction was made that takes them down too: a fold was closed. It is made anew, once.
+var errMoved = fmt.Errorf("%w: turns of the session have left its prompt meanwhile", ErrConflict)
+
 // store writes what changed of the session's prompt, and its receipt if it has one, in one transaction.
 func (s *Session) store(ctx context.Context, l *live, rec *store.ReceiptRow, write func(context.Context, func(*store.Tx) error) error) error {
 	ch, err := l.prompt.Changes()
@@ -230,7 +237,9 @@ func (s *Session) store(ctx context.Context, l *live, rec *store.ReceiptRow, wri
 		if err := put(s.e.project, s.id, rows); err != nil {
 			return err
 		}
-		if err := tx.TakeSteps(s.e.project, s.id, ch.Window, steps); err != nil {
+		if err := tx.TakeSteps(s.e.project, s.id, ch.Window, steps); errors.Is(err, store.ErrNotFound) {
+			return fmt.Errorf("%w: %v", errMoved, err) // nothing is missing: it is not ErrNotFound
+		} else if err != nil {
 			return err
 		}
 		if err := tx.PlaceNotes(s.e.project, s.id, ch.Placed); err != nil {

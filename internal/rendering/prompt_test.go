@@ -204,3 +204,29 @@ func TestSwapped(t *testing.T) {
 		}
 	}
 }
+
+// TestFoldOfHalfACall: a fold that was closed by an earlier version may name a call without its result, or the other way round: the two leave together or stay together, as the
+// call does.
+func TestFoldOfHalfACall(t *testing.T) {
+	t.Parallel()
+	for _, call := range []bool{true, false} {
+		r := newRig(t)
+		r.user("Find the bug.")
+		r.read("a.go", "the content")
+		r.next()
+		half := r.record[2]
+		if call {
+			half = r.record[1]
+		}
+		r.closed = append(r.closed, rendering.Fold{ID: "fold_1", Summary: "ep_fold", Text: "the summary", Turns: map[string]bool{half.ID: true}})
+		r.user("Go on.")
+		r.next() // which looks whether the chat is valid
+		said := ""
+		for _, m := range r.messages() {
+			said += m.Content
+		}
+		if strings.Contains(said, "the content") == call || !strings.Contains(said, "the summary") {
+			t.Errorf("a fold of the call alone %t: the prompt says %q", call, said)
+		}
+	}
+}
