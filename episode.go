@@ -101,7 +101,8 @@ type Committed struct {
 	Tokens int
 	// Parser names the parser that read the result, "" if it found no structure; Summary describes in one line what it found.
 	Parser, Summary string
-	// Facts are the facts that it read, at most [Options.MaxFacts]; FactsLeftOut counts the rest.
+	// Facts are the facts that it read, at most [Options.MaxFacts]; FactsLeftOut counts the rest. What the ledger knows beyond the turn, Version, First and Updated, is
+	// zero here: see [Engine.Facts].
 	Facts        []symbolic.Row
 	FactsLeftOut int
 	// PinProposals are sentences of a user turn that state a rule. Nothing is pinned unasked.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"sakur4/internal/project"
 	"sakur4/internal/recall"
 	"sakur4/internal/store"
 	"sakur4/semantic"
@@ -29,7 +30,8 @@ type Query struct {
 	Text string
 	// K is the most hits; 0 and less is 8, and more than 1,000 are not looked for. Budget bounds their tokens together, in whole hits; 0 and less is no bound.
 	K, Budget int
-	// Session limits the search to one session; "" is all of the project. Project names another project deliberately; "" is the engine's own.
+	// Session limits the search to one session; "" is all of the project. Project names another project
+	// deliberately, by its id or by its name ([Options.Project]); "" is the engine's own.
 	Session, Project string
 	// FilePath limits facts to one file.
 	FilePath string
@@ -95,9 +97,9 @@ func (e *Engine) Recall(ctx context.Context, q Query) (Hits, error) {
 		k = defaultHits
 	}
 	k = min(k, maxHits)
-	project := q.Project
-	if project == "" {
-		project = e.project
+	project := e.project
+	if q.Project != "" {
+		project = projectOf(q.Project)
 	}
 	terms := recall.QueryTerms(q.Text)
 	if len(terms) == 0 {
@@ -112,7 +114,7 @@ func (e *Engine) Recall(ctx context.Context, q Query) (Hits, error) {
 	var hits []Hit
 	err = e.st.Read(ctx, func(r *store.Reader) error {
 		if known, err := r.HasProject(project); err != nil || !known {
-			near.notes = append(near.notes, fmt.Sprintf("the store has no project %q", project))
+			near.notes = append(near.notes, fmt.Sprintf("the store has no project %q", q.Project))
 			return err
 		}
 		episodes, err := r.SearchEpisodes(search)
@@ -161,6 +163,18 @@ func (e *Engine) Recall(ctx context.Context, q Query) (Hits, error) {
 	out := e.fit(afterReplacement(byScore(hits)), k, q.Budget)
 	out.Notes = near.notes
 	return out, nil
+}
+
+// projectOf returns the id of a project that is given by its id or by the name that [Options.Project] gave it.
+func projectOf(name string) string {
+	if project.IsID(name) {
+		return name
+	}
+	id, err := project.Named(name)
+	if err != nil {
+		return name // which no project has
+	}
+	return id
 }
 
 func ranked(name string, in []store.Scored) recall.Ranked {

@@ -123,3 +123,20 @@ func fill(b *testing.B, eng *sakur4.Engine, episodes int, text func() string) {
 		}
 	}
 }
+
+// TestRecallInAProjectByItsName: another project is named as it was opened, or by its id.
+func TestRecallInAProjectByItsName(t *testing.T) {
+	t.Parallel()
+	path := storePath(t)
+	one := openEngine(t, path, &sakur4.Options{Project: "one"})
+	if _, err := one.Session("s").Commit(t.Context(), sakur4.Turn{Role: sakur4.RoleUser, Content: "The lighthouse."}); err != nil {
+		t.Fatal(err)
+	}
+	two := openEngine(t, path, &sakur4.Options{Project: "two"})
+	for name, want := range map[string]int{"one": 1, one.Project(): 1, "two": 0, "": 0, "three": 0} {
+		hits, err := two.Recall(t.Context(), sakur4.Query{Text: "lighthouse", Project: name})
+		if err != nil || len(hits.Items) != want || (len(hits.Notes) > 0) != (name == "three") {
+			t.Errorf("Recall in project %q = %+v, %v, want %d hits", name, hits, err, want)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"sakur4/boundary"
 	"sakur4/evict"
@@ -128,6 +129,9 @@ func outerError(err error) error {
 	var over *evict.OverflowError
 	if errors.As(err, &over) {
 		return &BudgetError{Floor: over.Floor, ID: over.ID, Need: over.Need, Have: over.Have}
+	}
+	if err != nil && strings.HasPrefix(err.Error(), "rendering: ") && failedCount(context.Background(), err) == nil {
+		return fmt.Errorf("sakur4: internal error: %w", err)
 	}
 	return err
 }

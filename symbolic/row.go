@@ -25,8 +25,8 @@ type Row struct {
 	Episode string
 	// Offset is the byte offset of the value in the evidence, from 0; Line its line, from 1.
 	Offset, Line int
-	// Updated is when the row last changed its value; First when the key was first written.
+	// Updated is when the row last changed its value; First when the key was first written. Zero where the row was not read from the ledger.
 	First, Updated time.Time
-	// Version counts the values that this key has had, from 1.
+	// Version counts the values that this key has had, from 1; 0 where the row was not read from the ledger.
 	Version int
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"sakur4/internal/digest"
 )
@@ -32,6 +33,12 @@ func Named(name string) (id string, err error) {
 		return "", errors.New("project: the name is empty")
 	}
 	return format("name:", name), nil
+}
+
+// IsID reports whether s has the form of a project's id.
+func IsID(s string) bool {
+	digits, ok := strings.CutPrefix(s, "proj_")
+	return ok && len(digits) == 16 && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
 // format hashes a root as it is, and a name behind a mark that no absolute path begins with.

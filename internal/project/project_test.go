@@ -86,3 +86,16 @@ func TestNamedIsNoRoot(t *testing.T) {
 		t.Errorf("Named(%q) = %q, %v, want %q again", canonical, again, err, named)
 	}
 }
+
+func TestIsID(t *testing.T) {
+	t.Parallel()
+	id, err := project.Named("one")
+	if err != nil || !project.IsID(id) {
+		t.Errorf("IsID(%q) = false, %v", id, err)
+	}
+	for _, s := range []string{"", "one", "proj_", id[1:], id + "0", "proj_ABCDEF0123456789"} {
+		if project.IsID(s) {
+			t.Errorf("IsID(%q) = true", s)
+		}
+	}
+}
