@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestWhatWaitsForTheDisk: a prompt is not waited for, unless it was compacted; what is recorded always is.
+// TestWhatWaitsForTheDisk: a prompt is not waited for where it only adds turns; what is recorded always is.
 func TestWhatWaitsForTheDisk(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -20,7 +20,7 @@ func TestWhatWaitsForTheDisk(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	s, head := e.Session("s"), Head{System: "You are careful."}
+	s, head := e.Session("s"), Head{System: "You are careful.", CloseOpenCalls: true}
 	waits := func(what string, want int64, f func() error) {
 		t.Helper()
 		before := e.st.Waits()
@@ -31,24 +31,36 @@ func TestWhatWaitsForTheDisk(t *testing.T) {
 			t.Errorf("%s waited for the disk %d times, want %d", what, got, want)
 		}
 	}
-	compacted := 0
+	compacted, pin := 0, PinID("")
 	for i := range 40 {
 		waits("Commit()", 1, func() error {
 			_, err := s.Commit(ctx, Turn{Role: RoleUser, Content: fmt.Sprint("Question ", i, strings.Repeat(" and so on", 20))})
 			return err
 		})
-		waits("Attach()", 1, func() error { _, err := s.Attach(ctx, Note{Kind: NoteText, Text: "a note"}); return err })
-		var pin PinID
-		waits("Pin()", 1, func() (err error) { pin, err = s.Pin(ctx, fmt.Sprint("never ", i), PinConstraint); return err })
-		if i > 0 {
+		decided := int64(0) // the first prompt, and one that places something
+		switch i % 6 {
+		case 0:
+			decided = 1
+			waits("Attach()", 1, func() error { _, err := s.Attach(ctx, Note{Kind: NoteText, Text: "a note"}); return err })
+		case 2:
+			decided = 1
+			waits("Pin()", 1, func() (err error) { pin, err = s.Pin(ctx, fmt.Sprint("never ", i), PinConstraint); return err })
+		case 3:
+			decided = 1
 			waits("Unpin()", 1, func() error { return s.Unpin(ctx, pin) })
+		case 4:
+			decided = 1
+			waits("Commit()", 1, func() error {
+				_, err := s.Commit(ctx, Turn{Role: RoleAssistant, ToolCalls: []ToolCall{{ID: "c", Name: "bash", Arguments: "{}"}}})
+				return err
+			})
 		}
 		before := e.st.Waits()
 		w, err := s.Window(ctx, head)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := int64(0)
+		want := decided
 		if w.Plan != nil {
 			want = 1
 			compacted++

@@ -51,8 +51,8 @@ func (f storeFiles) torn(before storeFiles, rng *rand.Rand) storeFiles {
 	return storeFiles{before.file, log}
 }
 
-// TestALossOfPowerBehindAWindow takes from the store what a loss of power may take after each prompt, which carries pins, notes, results that were cut and calls
-// that were closed: the prompt is there or is made anew with the same bytes, and the session goes on behind it.
+// TestALossOfPowerBehindAWindow takes from the store what a loss of power may take after each prompt, some of which carry pins, notes, results that were cut and calls
+// that were closed: the prompt is there, or only adds turns and is made anew with the same bytes, whatever comes in between, and the session goes on behind it.
 func TestALossOfPowerBehindAWindow(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -70,14 +70,20 @@ func TestALossOfPowerBehindAWindow(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	lost, kept, compacted := 0, 0, 0
 	for i := range some(5, 0, 1, 2, 3, 4, 5, 6, 7) {
+		waited := i%4 != 1 // for the first head, a note, a pin or a closed call
 		must(s.Commit(ctx, sakur4.Turn{Role: sakur4.RoleUser, Content: fmt.Sprint("Question ", i, "?", strings.Repeat(" Think of it.", 50))}))
 		if i%2 == 1 {
 			id := fmt.Sprint("call_", i)
 			must(s.Commit(ctx, sakur4.Turn{Role: sakur4.RoleAssistant, ToolCalls: []sakur4.ToolCall{{ID: id, Name: "fetch", Arguments: "{}"}, {ID: id + "b", Name: "fetch", Arguments: "{}"}}}))
 			must(s.Commit(ctx, sakur4.Turn{Role: sakur4.RoleTool, ToolCallID: id, Content: strings.Repeat(fmt.Sprint("line ", i, "\n"), 200*i)}))
+			if i%4 == 1 {
+				must(s.Commit(ctx, sakur4.Turn{Role: sakur4.RoleTool, ToolCallID: id + "b", Content: "ok"}))
+			}
 		}
-		must(s.Attach(ctx, sakur4.Note{Kind: sakur4.NoteText, Text: fmt.Sprint("note ", i)}))
-		if i%3 == 2 {
+		switch i % 4 {
+		case 0:
+			must(s.Attach(ctx, sakur4.Note{Kind: sakur4.NoteText, Text: fmt.Sprint("note ", i)}))
+		case 2:
 			must(s.Pin(ctx, fmt.Sprint("never do ", i), sakur4.PinConstraint))
 		}
 		before := readStore(t, path)
@@ -86,7 +92,9 @@ func TestALossOfPowerBehindAWindow(t *testing.T) {
 		after := readStore(t, path)
 		if w.Plan != nil {
 			compacted++
-			before = after // it was waited for
+		}
+		if waited = waited || w.Plan != nil; waited {
+			before = after
 		}
 		for _, left := range []storeFiles{before, after.torn(before, rng), after} {
 			other := openEngine(t, left.put(t), opts)
@@ -95,10 +103,21 @@ func TestALossOfPowerBehindAWindow(t *testing.T) {
 			switch {
 			case err == nil:
 				kept++
-			case errors.Is(err, sakur4.ErrNotFound) && w.Plan == nil:
+			case errors.Is(err, sakur4.ErrNotFound) && !waited:
 				lost++
+				more := openEngine(t, left.put(t), opts)
+				m := more.Session("s")
+				must(m.Pin(ctx, "say less", sakur4.PinConstraint))
+				must(m.Attach(ctx, sakur4.Note{Kind: sakur4.NoteText, Text: "one more thing"}))
+				must(m.Commit(ctx, sakur4.Turn{Role: sakur4.RoleSystem, Content: "The disk is full."}))
+				must(m.Commit(ctx, sakur4.Turn{Role: sakur4.RoleUser, Content: "And more."}))
+				next, err := m.Window(ctx, head)
+				must(next, err)
+				if next.Plan != nil || !cmp.Equal(w.Messages, next.Messages[:len(w.Messages)]) {
+					t.Fatalf("behind a lost prompt and a pin, a note and turns: plan %+v, -lost +got:\n%s", next.Plan, cmp.Diff(w.Messages, next.Messages))
+				}
 			default:
-				t.Fatalf("Observe() of a prompt with plan %+v behind a loss of power = %v", w.Plan, err)
+				t.Fatalf("Observe() of prompt %d with plan %+v behind a loss of power = %v", i, w.Plan, err)
 			}
 			again, err := o.Window(ctx, head)
 			must(again, err)

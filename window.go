@@ -24,11 +24,11 @@ import (
 // receipt says so. A server that was restarted with a smaller context or another template is noticed once a request failed or was measured otherwise
 // than predicted: where the server refuses a prompt, ask for it again.
 //
-// A prompt that was not compacted is stored without waiting for the disk. It outlives the process, and the next thing that is stored, other than one more
-// such prompt, makes it durable too; a compaction is waited for. A loss of power before that may take the prompt with its receipt and its id, which
-// [Session.Observe] then does not know. Nothing else is lost: Window makes the prompt anew of the record, the pins and the attached notes. It has the same
-// messages where head, window and server are the same. Its receipt does not know what a server that kept running holds of the lost one: there more is reused
-// than predicted.
+// A prompt that only adds turns to the last one, as they were recorded, is stored without waiting for the disk. It outlives the process, and the next thing that
+// is stored, other than one more such prompt, makes it durable too; one in which more is decided is waited for: the first, a compaction, one with a new head, with a place
+// for a pin or a note, or with a call that is taken for interrupted. A loss of power before that may take the prompt with its receipt and its id, which
+// [Session.Observe] then does not know. Nothing else is lost: Window makes the prompt anew of the record, and the next ones begin with its messages where window
+// and server are the same. Its receipt does not know what a server that kept running holds of the lost one: there more is reused than predicted.
 func (s *Session) Window(ctx context.Context, head Head) (*Window, error) {
 	if err := s.e.check(ctx); err != nil {
 		return nil, err
@@ -187,15 +187,15 @@ func backendName(p boundary.Profile) string {
 	return p.Name
 }
 
-// persist stores a prompt. Only a compaction is waited for: what a loss of power may take of another one follows from what is durable, and nothing that was
-// stored later is there without it.
+// persist stores a prompt. One that follows from what is durable is not waited for: a loss of power may take it, and nothing that was stored later is there without
+// it.
 func (s *Session) persist(ctx context.Context, l *live, w *Window) error {
 	body, err := json.Marshal(storedReceipt{Receipt: w.Receipt, Restored: SnapshotID(l.prompt.Restored())})
 	if err != nil {
 		return fmt.Errorf("sakur4: receipt: %w", err)
 	}
 	write := s.e.st.Write
-	if w.Plan == nil {
+	if l.prompt.Follows() {
 		write = s.e.st.WriteNoSync
 	}
 	return s.store(ctx, l, &store.ReceiptRow{WindowID: string(w.ID), Turn: w.Receipt.Turn, Body: string(body), Created: s.e.now()}, write)

@@ -85,6 +85,7 @@ func (p *Prompt) Next(ctx context.Context, in Request) (*Made, error) {
 		out.Plan = c.plan(p, predicted)
 	}
 	p.done = c
+	p.follows = p.state.Turn > 0 && !changed && c == nil && len(p.placed) == 0 && p.dirty == p.state.Sent && p.state.InSlot == "" && plain(p.chat.Entries[p.dirty:])
 	p.state.Window = in.ID()
 	out.Receipt = p.finish(out.Plan, in.Server.Window, predicted)
 	p.words.read(p.chat.Entries)
@@ -153,6 +154,16 @@ func (p *Prompt) fit(ctx context.Context, in Request) (*compaction, error) {
 		return nil, nil
 	}
 	return c, nil
+}
+
+// plain reports whether entries are turns as they were recorded, with the fixed messages between them.
+func plain(entries []*turn.Entry) bool {
+	for _, e := range entries {
+		if e.Kind == turn.KindSynthetic || len(e.Notes) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // finish writes the receipt and moves the state behind the new prompt.

@@ -46,6 +46,8 @@ type Prompt struct {
 
 	done   *compaction // what is not stored yet
 	placed []string    // attached notes of which that is not stored
+	// follows is for [Prompt.Follows].
+	follows bool
 	// scattered says that the compaction under way takes out single turns from all over the session.
 	scattered bool
 	room      int // the window of the compaction under way, in tokens
@@ -156,6 +158,10 @@ func (p *Prompt) Empty() bool { return len(p.chat.Entries) == 0 }
 
 // Last returns the id of the prompt that was made last, and its number; "" and 0 before the first.
 func (p *Prompt) Last() (window string, number int) { return p.state.Window, p.state.Turn }
+
+// Follows reports whether the prompt that was made last only adds turns to the one before, as they were recorded: from these two it is made again, whatever is recorded or
+// said meanwhile. Where a note or a pin has found its place, a call was closed, or the head is another one, that is a decision.
+func (p *Prompt) Follows() bool { return p.follows }
 
 // Hints are fields of the request with which a prompt is sent.
 type Hints struct {
