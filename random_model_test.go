@@ -331,7 +331,7 @@ func (m *model) checkPrefix(w *sakur4.Window, head sakur4.Head, raw []string, id
 	if same == len(m.sent) || w.Plan != nil || m.compacted || headChanged || learned {
 		return nil
 	}
-	late := m.sentPins != m.pinState() && slices.Contains(w.Receipt.Notes, "a pin changed after the newest message was sent")
+	late := m.sentPins != m.pinState() && slices.Contains(w.Receipt.Notes, "a pin arrived after the newest message was sent")
 	if late && same == len(m.sent)-1 && len(w.Messages) == len(m.sent) && strings.HasPrefix(w.Messages[same].Content, m.sentMs[same].Content) {
 		return nil
 	}

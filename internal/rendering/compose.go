@@ -56,7 +56,7 @@ func (p *Prompt) place(pins []pin.Pin, attached []turn.Note) []string {
 	if p.placePins(pins) {
 		p.touch(target)
 		if target < p.state.Sent {
-			p.notes = append(p.notes, "a pin changed after the newest message was sent")
+			p.notes = append(p.notes, "a pin arrived after the newest message was sent")
 		}
 	}
 	return ids
