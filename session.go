@@ -51,22 +51,18 @@ type waiting struct {
 func (s *Session) load(ctx context.Context, l *live, srv rendering.Server) (*live, waiting, error) {
 	var w waiting
 	err := s.e.st.Read(ctx, func(r *store.Reader) error {
-		row, err := r.RenderState(s.e.project, s.id)
-		known := err == nil
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
+		revision, err := r.RenderGeneration(s.e.project, s.id)
+		if err != nil {
 			return err
 		}
-		if l != nil && known && row.Generation != l.revision {
-			l = nil // another process has sent a prompt of this session
-		}
 		switch {
-		case l != nil:
-		case known:
-			if l, err = s.restore(r, row, srv.Profile); err != nil {
+		case l != nil && revision == l.revision:
+		case revision == 0:
+			l = &live{prompt: rendering.New(s.rendering(), srv.Profile)}
+		default: // nothing is in memory, or another process has sent a prompt of this session
+			if l, err = s.restore(r, srv.Profile); err != nil {
 				return err
 			}
-		default:
-			l = &live{prompt: rendering.New(s.rendering(), srv.Profile)}
 		}
 		l.profile = srv.Profile
 		if err := l.prompt.Extend(srv, s.since(r, l.prompt.Covered())); err != nil {
@@ -93,7 +89,11 @@ func (s *Session) load(ctx context.Context, l *live, srv rendering.Server) (*liv
 }
 
 // restore reads a prompt from the store.
-func (s *Session) restore(r *store.Reader, row store.RenderState, profile boundary.Profile) (*live, error) {
+func (s *Session) restore(r *store.Reader, profile boundary.Profile) (*live, error) {
+	row, err := r.RenderState(s.e.project, s.id)
+	if err != nil {
+		return nil, err
+	}
 	if row.Version != turn.Version {
 		return nil, fmt.Errorf("%w: session %q was rendered by version %d of the rules, this is version %d", ErrUnsupported, s.id, row.Version, turn.Version)
 	}

@@ -220,14 +220,14 @@ func (s *Session) store(ctx context.Context, l *live, rec *store.ReceiptRow, wri
 	}
 	now := s.e.now()
 	err = write(ctx, func(tx *store.Tx) error {
-		row, err := tx.RenderState(s.e.project, s.id)
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
+		revision, err := tx.RenderGeneration(s.e.project, s.id)
+		if err != nil {
 			return err
 		}
-		if row.Generation != l.revision {
+		if revision != l.revision {
 			return fmt.Errorf("%w: another process has sent a prompt of session %q", ErrConflict, s.id)
 		}
-		if err != nil { // nothing was made of the session yet
+		if revision == 0 { // nothing was made of the session yet
 			if err := tx.EnsureSession(s.e.project, s.id); err != nil {
 				return err
 			}

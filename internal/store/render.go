@@ -42,6 +42,18 @@ FROM render_state
 WHERE project_id = ? AND session_id = ?`, []any{project, session}, scanState)
 }
 
+// RenderGeneration returns the generation of the session's state alone, 0 before the first window: who has the state in memory asks whether it is the newest.
+func (r *Reader) RenderGeneration(project, session string) (generation int, err error) {
+	err = r.each("generation of session "+session, `
+SELECT generation
+FROM render_state
+WHERE project_id = ? AND session_id = ?`, []any{project, session}, func(s *sqlite3.Stmt) error {
+		generation = s.ColumnInt(0)
+		return nil
+	})
+	return generation, err
+}
+
 // LastRenderState returns the state of the project's session that was changed last; [ErrNotFound] before the first.
 func (r *Reader) LastRenderState(project string) (RenderState, error) {
 	return one(r, "last render state", `
