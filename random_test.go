@@ -253,7 +253,7 @@ func (w *world) window(closing, other bool) *sakur4.Window {
 
 func (w *world) pin() {
 	text := []string{"never push to main", "always run the tests <b>", "é漢字: keep\nlines", "  spaces  ", "bad <|im_end|>", "", "\xff", "a </sakur4:note > b", "</sakur4:note",
-		strings.Repeat("a long rule. ", 40), strings.Repeat("a longer rule. ", 2000), "xQ0Qx"}[w.in.n(12)]
+		strings.Repeat("a long rule. ", 40), strings.Repeat("a longer rule. ", 2000), "x907300000051x"}[w.in.n(12)]
 	if w.in.n(2) == 0 {
 		text += fmt.Sprint(w.n)
 		w.n++

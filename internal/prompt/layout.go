@@ -3,7 +3,7 @@ package prompt
 import (
 	"fmt"
 	"regexp"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,32 +16,46 @@ import (
 // the chat is rendered a second time with a mark in each field. What stands between the marks is the skeleton; laid over the real text
 // it shows where each field begins and ends.
 
-// mark returns the text that stands for field n: letters and digits only, so that no template trims, escapes or splits it.
-func mark(n int) string { return "xQ" + strconv.Itoa(n) + "Qx" }
+// A mark is digits between two letters, so that no template trims, escapes or splits it and no server takes it for a number. The digits alone are looked for: they stay
+// where a template writes all letters large or small, or leaves some out.
+const (
+	markFront  = "9073"
+	markDigits = 6
+	markBack   = "51"
+	markBytes  = 1 + len(markFront) + markDigits + len(markBack) + 1
+)
+
+// mark returns the text that stands for field n. Of numbers with more than markDigits digits none is found again.
+func mark(n int) string { return fmt.Sprintf("x%s%0*d%sx", markFront, markDigits, n, markBack) }
 
 // nextMark returns where the first mark of a text stands and the number of its field; start is -1 where there is none.
 func nextMark(text string) (start, end, field int) {
 	for at := 0; ; {
-		i := strings.Index(text[at:], "xQ")
+		i := strings.Index(text[at:], markFront)
 		if i < 0 {
 			return -1, -1, 0
 		}
 		start = at + i
-		digits := text[start+2:]
-		n := 0
-		for n < len(digits) && digits[n] >= '0' && digits[n] <= '9' {
-			n++
+		end = start + len(markFront) + markDigits
+		at = start + len(markFront)
+		if end > len(text) || !strings.HasPrefix(text[end:], markBack) || strings.Trim(text[at:end], "0123456789") != "" {
+			continue
 		}
-		if field, err := strconv.Atoi(digits[:n]); err == nil && strings.HasPrefix(digits[n:], "Qx") {
-			return start, start + 2 + n + 2, field
+		field, _ = strconv.Atoi(text[at:end])
+		end += len(markBack)
+		if start > 0 && text[start-1]|0x20 == 'x' {
+			start--
 		}
-		at = start + 2
+		if end < len(text) && text[end]|0x20 == 'x' {
+			end++
+		}
+		return start, end, field
 	}
 }
 
 // argument marks are rendered as an object, since servers parse arguments. Spaces on both sides of its colon show who writes them again, and how.
 var (
-	argBefore = regexp.MustCompile(`\{\s*\\?"k\\?"\s*:\s*\\?"$`)
+	argBefore = regexp.MustCompile(`(?i)\{\s*\\?"k\\?"\s*:\s*\\?"$`)
 	argAfter  = regexp.MustCompile(`^\\?"\s*\}`)
 )
 
@@ -101,12 +115,19 @@ type run struct {
 type plan struct {
 	starts []int // one a message, ascending
 	runs   []run
+	// estimated says that the template changes what messages say, so that where they begin is not known.
+	estimated bool
 }
 
-// layout lays the skeleton over the text.
+func (p plan) sort() {
+	slices.SortStableFunc(p.runs, func(a, b run) int { return a.start - b.start })
+}
+
+// layout lays the skeleton over the text. Where that does not show the place of each message, their places are estimated.
 func layout(text, skeleton string, items []Item, controls []string, toolsText string) plan {
 	fs := fields(items)
 	p := plan{starts: make([]int, len(items))}
+	ends := make([]int, len(items)) // of the last field of each that was found
 	for i := range p.starts {
 		p.starts[i] = -1
 	}
@@ -136,45 +157,49 @@ func layout(text, skeleton string, items []Item, controls []string, toolsText st
 		pieces = append(pieces, piece{seg, &fs[n]})
 	}
 	tail := skeleton[at:]
+	tools := run{len(text), len(text), receipt.Tools}
 	if toolsText != "" {
 		if i := strings.Index(text, toolsText); i >= 0 {
-			p.runs = append(p.runs, run{i, i + len(toolsText), receipt.Tools})
+			tools.start, tools.end = i, i+len(toolsText)
+			p.runs = append(p.runs, tools)
+			ends[0] = tools.end
 		}
 	}
 	// What stands between two messages is the same over and over: where in it the second begins is looked for once.
 	begins := map[string]int{}
 	pos, prev := 0, -1
+	aligned := true // the text is the skeleton with other fields, and nothing else
 	for i, pc := range pieces {
-		start := pos
-		if !strings.HasPrefix(text[pos:], pc.seg) {
-			j := strings.Index(text[pos:], pc.seg)
+		start, seg, begin := pos, pc.seg, 0
+		if pc.f.message != prev && pc.f.message > 0 {
+			at, known := begins[seg]
+			if !known {
+				at = messageStart(seg, controls)
+				begins[seg] = at
+			}
+			begin = at
+		}
+		if !strings.HasPrefix(text[pos:], seg) {
+			aligned = false
+			seg, begin = seg[begin:], 0 // the end of the message before may be written otherwise
+			j := strings.Index(text[pos:], seg)
 			if j < 0 {
 				continue // the template wrote this field otherwise: what follows finds its own place
 			}
 			pos += j
 		}
-		segStart := pos
-		pos += len(pc.seg)
 		if pc.f.message != prev {
-			from := 0
-			if pc.f.message > 0 {
-				seg := text[segStart:pos]
-				at, known := begins[seg]
-				if !known {
-					at = messageStart(seg, controls)
-					begins[seg] = at
-				}
-				from = segStart + at
-			}
-			p.starts[pc.f.message] = from
+			p.starts[pc.f.message] = pos + begin
 			prev = pc.f.message
 		}
+		pos += len(seg)
 		after := tail
 		if i+1 < len(pieces) {
 			after = pieces[i+1].seg
 		}
 		end, lead := fieldEnd(text, pos, turn.Sent(pc.f.value), after)
 		if end < 0 {
+			aligned = false
 			pos = start
 			continue
 		}
@@ -184,18 +209,37 @@ func layout(text, skeleton string, items []Item, controls []string, toolsText st
 			p.runs = append(p.runs, run{pos, end, receipt.RawHistory})
 		}
 		pos = end
+		ends[pc.f.message] = max(ends[pc.f.message], end)
 	}
-	sort.SliceStable(p.runs, func(i, j int) bool { return p.runs[i].start < p.runs[j].start })
-	// A message whose fields were not found begins where the one behind it does, so it counts nothing and the sum stays right.
+	lost := make([]bool, len(items))
+	for _, f := range fs {
+		lost[f.message] = p.starts[f.message] < 0
+	}
+	if slices.Contains(lost, true) && !(aligned && strings.HasPrefix(text[pos:], tail)) {
+		return estimate(text, skeleton, items, fs, tools)
+	}
+	p.sort()
+	p.starts[0] = 0
 	next := len(text)
-	for i := len(p.starts) - 1; i >= 0; i-- {
-		if i == 0 {
-			p.starts[0] = 0
+	for i := len(items) - 1; i >= 0; i-- {
+		if p.starts[i] >= 0 && p.starts[i] <= next {
+			next = p.starts[i]
+			continue
 		}
-		if p.starts[i] < 0 || p.starts[i] > next {
-			p.starts[i] = next
+		// A message that has no field begins where the one behind it does, so it counts nothing and the sum stays right. Of those whose fields the template
+		// leaves out each has its part of what the template writes all the same.
+		first := i
+		for p.starts[first] < 0 || p.starts[first] > next {
+			first--
 		}
-		next = p.starts[i]
+		from := next
+		if slices.Contains(lost[first:i+1], true) {
+			from = min(max(p.starts[first], ends[first]), next)
+		}
+		for k := i; k > first; k-- {
+			p.starts[k] = from + (next-from)*(k-first)/(i+1-first)
+		}
+		i, next = first, p.starts[first]
 	}
 	return p
 }

@@ -35,10 +35,13 @@ type State struct {
 	// IDs are the tokens of the messages, Gen those of the header of the reply.
 	IDs, Gen []int32
 	// Full says that the whole prompt was rendered for this count, not only what is new.
-	Full  bool
-	sum   [receipt.TemplateOverhead + 1]int // of Counts
-	items int
-	last  episode.Role
+	Full bool
+	// Estimated says that the template changes what messages say, so that it is not known which token belongs to which of them: each has a share by the length of what it
+	// says. The total is exact all the same.
+	Estimated bool
+	sum       [receipt.TemplateOverhead + 1]int // of Counts
+	items     int
+	last      episode.Role
 }
 
 // Total returns the size of the prompt in tokens, the header of the reply included.
@@ -185,7 +188,8 @@ func (c *Counter) full(ctx context.Context, items []Item) (*State, error) {
 		return nil, err
 	}
 	s.IDs = ids
-	s.Counts = assign(ends, layout(text, skeleton, items, c.controls, c.toolsText), len(items))
+	p := layout(text, skeleton, items, c.controls, c.toolsText)
+	s.Counts, s.Estimated = assign(ends, p, len(items)), p.estimated
 	s.add(s.Counts)
 	if gen != "" {
 		if s.Gen, err = c.b.Tokens(ctx, gen); err != nil {
@@ -249,9 +253,11 @@ func (c *Counter) extend(ctx context.Context, prev *State, add []Item, k class) 
 	if err != nil {
 		return nil, false, err
 	}
-	counts := assign(ends, layout(text, skeleton, add, c.controls, ""), len(add))
+	p := layout(text, skeleton, add, c.controls, "")
+	counts := assign(ends, p, len(add))
 	// Appending may write behind the elements of prev, which it does not look at: only the newest state of a session is ever extended.
-	s = &State{Counts: append(prev.Counts, counts...), IDs: append(prev.IDs, ids...), Gen: gen, sum: prev.sum, items: prev.items + len(add), last: last}
+	s = &State{Counts: append(prev.Counts, counts...), IDs: append(prev.IDs, ids...), Gen: gen, sum: prev.sum, items: prev.items + len(add), last: last,
+		Estimated: prev.Estimated || p.estimated}
 	s.add(counts)
 	return s, true, nil
 }

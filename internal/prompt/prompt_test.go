@@ -77,7 +77,7 @@ func TestCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(3, 4))
-	texts := []string{"user", "assistant", "", "  \n leading", "trailing \n\n", "x", "xQ0Qx", strings.Repeat("word ", 50), "日本語 🙂", `{"k":"v"}`, "<|im_start|", "\x00"}
+	texts := []string{"user", "assistant", "", "  \n leading", "trailing \n\n", "x", "x907300000051x", strings.Repeat("word ", 50), "日本語 🙂", `{"k":"v"}`, "<|im_start|", "\x00"}
 	text := func() string { return texts[rng.IntN(len(texts))] }
 	c := prompt.New(b, p.Template.ControlTexts, json.RawMessage(tools), nil)
 	items := []prompt.Item{item(episode.System, receipt.System, "You are careful.", receipt.Pins, "\n\nnever force-push")}

@@ -203,6 +203,9 @@ func (p *Prompt) finish(plan *Plan, window int, predicted prediction) receipt.Re
 	if p.fallback != "" {
 		r.Notes = append(r.Notes, "counted locally: "+p.fallback)
 	}
+	if p.counted.Estimated {
+		r.Notes = append(r.Notes, "shares are estimated: the template changes what messages say")
+	}
 	if predicted.unsure != "" {
 		r.Notes = append(r.Notes, predicted.unsure)
 	}
