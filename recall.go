@@ -113,10 +113,7 @@ func (e *Engine) Recall(ctx context.Context, q Query) (Hits, error) {
 	}
 	var hits []Hit
 	err = e.st.Read(ctx, func(r *store.Reader) error {
-		if known, err := r.HasProject(project); err != nil || !known {
-			near.notes = append(near.notes, fmt.Sprintf("the store has no project %q", q.Project))
-			return err
-		}
+		// The search comes first: whatever is read before it fixes a snapshot in which the index cannot be completed.
 		episodes, err := r.SearchEpisodes(search)
 		if err != nil {
 			return err
@@ -155,7 +152,14 @@ func (e *Engine) Recall(ctx context.Context, q Query) (Hits, error) {
 				hits = append(hits, h)
 			}
 		}
-		return nil
+		if len(hits) > 0 || q.Project == "" {
+			return nil
+		}
+		known, err := r.HasProject(project)
+		if err == nil && !known {
+			near.notes = append(near.notes, fmt.Sprintf("the store has no project %q", q.Project))
+		}
+		return err
 	})
 	if err != nil {
 		return Hits{}, wrap(err)

@@ -1,12 +1,14 @@
 package sakur4_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"sakur4"
+	"sakur4/internal/storetest"
 )
 
 // open opens an engine in memory for a test.
@@ -102,6 +104,29 @@ func TestRecallStopsEarlyWithTheSameAnswer(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("Recall(%+v) without budget (-all looked at +stopped early):\n%s", q, diff)
+		}
+	}
+}
+
+// TestRecallCompletesTheIndex: what was recorded is taken into the index by the first search that finds it missing. A search that looks through it row by row finds the same, each
+// time anew.
+func TestRecallCompletesTheIndex(t *testing.T) {
+	t.Parallel()
+	path := storePath(t)
+	eng := openEngine(t, path, &sakur4.Options{Project: "p"})
+	const turns = 30 // fewer than are indexed beside the commits
+	for i := range turns {
+		if _, err := eng.Session("s").Commit(t.Context(), sakur4.Turn{Role: sakur4.RoleUser, Content: fmt.Sprint("The lighthouse number ", i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, project := range []string{"", "p"} {
+		if hits, err := eng.Recall(t.Context(), sakur4.Query{Text: "lighthouse", Project: project}); err != nil || len(hits.Items) == 0 {
+			t.Fatalf("Recall() = %+v, %v", hits, err)
+		}
+		rows, err := storetest.Raw(t, path).Query(`SELECT watermark FROM fts_watermark WHERE name = 'episode'`)
+		if err != nil || len(rows) != 1 || fmt.Sprint(rows[0][0]) != fmt.Sprint(turns) {
+			t.Errorf("behind a search in project %q the index is complete up to %v, %v, want %d", project, rows, err, turns)
 		}
 	}
 }
