@@ -163,17 +163,14 @@ func (s *Session) region(tx *store.Tx, f store.FoldRow) ([]episode.Record, int64
 		return nil, 0, err
 	}
 	var region []episode.Record
+	begun := turns{}
 	for rec, err := range tx.SessionEpisodes(s.e.project, s.id, f.Opened) {
 		if err != nil {
 			return nil, 0, err
 		}
-		turn := rec.Seq
-		if rec.Role == episode.Tool {
-			call, err := tx.Episode(s.e.project, rec.CallEpisode)
-			if err != nil {
-				return nil, 0, err
-			}
-			turn = call.Seq // a result goes with its call, also where it came after other turns had begun
+		turn, err := begun.of(tx.Reader, s.e.project, &rec)
+		if err != nil {
+			return nil, 0, err
 		}
 		if turn <= f.Opened || turn > closed {
 			continue
@@ -185,6 +182,25 @@ func (s *Session) region(tx *store.Tx, f store.FoldRow) ([]episode.Record, int64
 		region = append(region, rec)
 	}
 	return region, closed, nil
+}
+
+// turns are the places of turns whose results were looked at, by their ids.
+type turns map[string]int64
+
+// of returns where the turn of an episode is: a result goes with its call, also where it came after other turns had begun.
+func (known turns) of(r *store.Reader, project string, rec *episode.Record) (int64, error) {
+	if rec.Role != episode.Tool {
+		return rec.Seq, nil
+	}
+	if seq, ok := known[rec.CallEpisode]; ok {
+		return seq, nil
+	}
+	call, err := r.Episode(project, rec.CallEpisode)
+	if err != nil {
+		return 0, err
+	}
+	known[rec.CallEpisode] = call.Seq
+	return call.Seq, nil
 }
 
 // sentSeq returns the Seq of the last episode that stood in a prompt, 0 before the first.
@@ -227,14 +243,14 @@ func (s *Session) closedFolds(r *store.Reader, p *rendering.Prompt) (closed []re
 		if err != nil {
 			return nil, err
 		}
-		turns := map[string]bool{}
+		gone := map[string]bool{}
 		for rec, err := range r.Episodes(store.EpisodeFilter{Project: s.e.project, Fold: f.ID}) {
 			if err != nil {
 				return nil, err
 			}
-			turns[rec.ID] = true
+			gone[rec.ID] = true
 		}
-		closed = append(closed, rendering.Fold{ID: f.ID, Summary: summary.ID, Text: summary.Content, Turns: turns})
+		closed = append(closed, rendering.Fold{ID: f.ID, Summary: summary.ID, Text: summary.Content, Turns: gone})
 	}
 	return closed, nil
 }
@@ -289,7 +305,7 @@ func (s *Session) RecallFold(ctx context.Context, id FoldID) iter.Seq2[Episode, 
 			if err != nil {
 				return err
 			}
-			begun := map[string]int64{} // where the turns of the results are
+			begun := turns{}
 			for rec, err := range r.SessionEpisodes(s.e.project, s.id, f.Opened) {
 				if err != nil {
 					return err
@@ -297,18 +313,9 @@ func (s *Session) RecallFold(ctx context.Context, id FoldID) iter.Seq2[Episode, 
 				if rec.ID == f.Summary {
 					return nil // results that came later are nobody's but the session's
 				}
-				turn := rec.Seq
-				if rec.Role == episode.Tool {
-					seq, known := begun[rec.CallEpisode]
-					if !known {
-						call, err := r.Episode(s.e.project, rec.CallEpisode)
-						if err != nil {
-							return err
-						}
-						seq = call.Seq
-						begun[rec.CallEpisode] = seq
-					}
-					turn = seq
+				turn, err := begun.of(r, s.e.project, &rec)
+				if err != nil {
+					return err
 				}
 				if turn <= f.Opened || f.Summary != "" && turn > f.Closed {
 					continue

@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"fmt"
+	"iter"
 	"regexp"
 	"slices"
 	"strconv"
@@ -28,28 +29,36 @@ const (
 // mark returns the text that stands for field n. Of numbers with more than markDigits digits none is found again.
 func mark(n int) string { return fmt.Sprintf("x%s%0*d%sx", markFront, markDigits, n, markBack) }
 
-// nextMark returns where the first mark of a text stands and the number of its field; start is -1 where there is none.
-func nextMark(text string) (start, end, field int) {
-	for at := 0; ; {
-		i := strings.Index(text[at:], markFront)
-		if i < 0 {
-			return -1, -1, 0
+// found is a mark in a text: where it stands, and the number of its field.
+type found struct{ start, end, field int }
+
+// marks finds the marks of that many fields in a text, in the order in which they stand there.
+func marks(text string, fields int) iter.Seq[found] {
+	return func(yield func(found) bool) {
+		for at, last := 0, 0; ; { // last is the end of the last mark
+			i := strings.Index(text[at:], markFront)
+			if i < 0 {
+				return
+			}
+			start := at + i
+			at = start + len(markFront)
+			end := at + markDigits
+			if end > len(text) || !strings.HasPrefix(text[end:], markBack) || strings.Trim(text[at:end], "0123456789") != "" {
+				continue
+			}
+			field, _ := strconv.Atoi(text[at:end])
+			end += len(markBack)
+			if start > last && text[start-1]|0x20 == 'x' {
+				start--
+			}
+			if end < len(text) && text[end]|0x20 == 'x' {
+				end++
+			}
+			at, last = end, end
+			if field < fields && !yield(found{start, end, field}) {
+				return
+			}
 		}
-		start = at + i
-		end = start + len(markFront) + markDigits
-		at = start + len(markFront)
-		if end > len(text) || !strings.HasPrefix(text[end:], markBack) || strings.Trim(text[at:end], "0123456789") != "" {
-			continue
-		}
-		field, _ = strconv.Atoi(text[at:end])
-		end += len(markBack)
-		if start > 0 && text[start-1]|0x20 == 'x' {
-			start--
-		}
-		if end < len(text) && text[end]|0x20 == 'x' {
-			end++
-		}
-		return start, end, field
 	}
 }
 
@@ -137,24 +146,16 @@ func layout(text, skeleton string, items []Item, controls []string, toolsText st
 	}
 	var pieces []piece
 	at := 0
-	for from := 0; ; {
-		start, end, n := nextMark(skeleton[from:])
-		if start < 0 {
-			break
-		}
-		start, from = from+start, from+end
-		if n >= len(fs) {
-			continue
-		}
-		seg := skeleton[at:start]
-		at = from
-		if fs[n].args {
+	for m := range marks(skeleton, len(fs)) {
+		seg := skeleton[at:m.start]
+		at = m.end
+		if fs[m.field].args {
 			seg = argBefore.ReplaceAllString(seg, "")
 			if loc := argAfter.FindStringIndex(skeleton[at:]); loc != nil {
 				at += loc[1]
 			}
 		}
-		pieces = append(pieces, piece{seg, &fs[n]})
+		pieces = append(pieces, piece{seg, &fs[m.field]})
 	}
 	tail := skeleton[at:]
 	tools := run{len(text), len(text), receipt.Tools}
@@ -249,18 +250,10 @@ func spell(skeleton string, items []Item) string {
 	fs := fields(items)
 	var b strings.Builder
 	at := 0
-	for from := 0; ; {
-		start, end, n := nextMark(skeleton[from:])
-		if start < 0 {
-			break
-		}
-		start, from = from+start, from+end
-		if n >= len(fs) {
-			continue
-		}
-		seg, value := skeleton[at:start], turn.Sent(fs[n].value)
-		at = from
-		if fs[n].args {
+	for m := range marks(skeleton, len(fs)) {
+		seg, value := skeleton[at:m.start], turn.Sent(fs[m.field].value)
+		at = m.end
+		if fs[m.field].args {
 			if loc := argBefore.FindStringIndex(seg); loc != nil {
 				if !strings.HasSuffix(seg, `" : "`) {
 					value = respaced(value, strings.HasSuffix(seg, `": "`))

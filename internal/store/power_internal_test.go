@@ -189,6 +189,21 @@ func openOn(t *testing.T, d *disk) *Store {
 	return s
 }
 
+// copierOf opens the connection of a store that copies its log into the file.
+func copierOf(t *testing.T, s *Store) *conn {
+	t.Helper()
+	c, err := s.dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
 // TestALossOfPower writes with and without a wait for the disk, copies the log into the file and begins it anew, and cuts the power after each step: the store
 // is whole, has everything that was waited for, and of the rest what came first.
 func TestALossOfPower(t *testing.T) {
@@ -199,15 +214,7 @@ func TestALossOfPower(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 1))
 			d := newDisk(t)
 			s := openOn(t, d)
-			copier, err := s.dial(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() {
-				if err := copier.close(); err != nil {
-					t.Error(err)
-				}
-			}()
+			copier := copierOf(t, s)
 			written, safe := 0, 0
 			step := func(f func() error) {
 				t.Helper()
@@ -332,15 +339,7 @@ func TestAFailureOfTheDisk(t *testing.T) {
 				rng := rand.New(rand.NewPCG(seed, 2))
 				d := newDisk(t)
 				s := openOn(t, d)
-				copier, err := s.dial(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer func() {
-					if err := copier.close(); err != nil {
-						t.Error(err)
-					}
-				}()
+				copier := copierOf(t, s)
 				n := 0
 				add := func(tx *Tx) error {
 					e := episode.Record{ID: fmt.Sprint("ep_", n+1), Project: "p", Session: "s", Role: episode.User, Content: strings.Repeat("text ", rng.IntN(2000))}
