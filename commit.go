@@ -102,7 +102,7 @@ func (s *Session) Commit(ctx context.Context, t Turn) (Committed, error) {
 		if err := putMentions(tx, rec); err != nil {
 			return err
 		}
-		return tx.PutFacts(s.e.project, out.Facts, rec.Created)
+		return tx.RecordFacts(rec, out.Facts)
 	})
 	if err != nil {
 		s.book = nil // what the book learned inside the transaction may have been rolled back

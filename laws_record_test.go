@@ -246,7 +246,7 @@ func TestLaw12UnknownIsNotZero(t *testing.T) {
 		t.Errorf("Observe(0 cached) = %+v, %v, want a measurement of 0", r.Cache, err)
 	}
 	raw := storetest.Raw(t, path)
-	for _, table := range []string{"episodic_stream", "episode_tier", "symbolic_fact", "anchor_set", "receipt", "eviction", "session"} {
+	for _, table := range []string{"episodic_stream", "episode_tier", "symbolic_fact", "fact_queue", "anchor_set", "receipt", "eviction", "session"} {
 		if err := raw.Exec(`PRAGMA foreign_keys = OFF; PRAGMA legacy_alter_table = ON; ALTER TABLE ` + table + ` RENAME TO gone_` + table); err != nil {
 			t.Fatal(err)
 		}

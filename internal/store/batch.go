@@ -124,10 +124,12 @@ func (s *Store) run(batch []*job) {
 		ctx = batch[0].ctx // an interrupt ends the whole transaction, so that only a job of its own may have one
 	}
 	var added int64
+	waiting := false
 	err := s.ready(ctx)
 	if err == nil {
 		err = s.transact(ctx, s.wconn, func() { s.wconn = nil }, func(c *conn) error {
 			kept, appended, lax := 0, false, true
+			waiting = s.waiting.Load()
 			s.known.check(c)
 			for _, j := range batch {
 				tx, err := s.one(ctx, c, j, !alone)
@@ -139,6 +141,7 @@ func (s *Store) run(batch []*job) {
 					lax = lax && j.lax
 					added += tx.added
 					appended = appended || len(tx.appended) > 0
+					waiting = (waiting || tx.queued) && !tx.entered
 					s.known.learn(tx)
 				}
 				if (alone && kept == 0) || c.GetAutocommit() {
@@ -173,10 +176,18 @@ func (s *Store) run(batch []*job) {
 		close(j.done)
 	}
 	s.wrote.Store(int64(time.Since(s.opened)))
-	if err == nil && !s.cfg.lazy {
-		now := s.unindexed.Add(added)
-		s.passed(now-added, now, indexBatchBytes, backlogBytes)
+	if err != nil {
+		return
 	}
+	before := s.waiting.Swap(waiting)
+	if s.cfg.lazy {
+		return
+	}
+	if waiting && !before {
+		s.wakeUp()
+	}
+	now := s.unindexed.Add(added)
+	s.passed(now-added, now, indexBatchBytes, backlogBytes)
 }
 
 // errOver ends a transaction of which nothing is kept. A job whose own error it would become was rolled back with another's.
@@ -194,6 +205,8 @@ func (s *Store) one(ctx context.Context, c *conn, j *job, shared bool) (tx *Tx, 
 		}
 	}
 	tx = &Tx{Reader: &Reader{store: s, conn: c, ctx: j.ctx, writing: true}}
+	c.names = tx.enterFirst
+	defer func() { c.names = nil }()
 	err = j.run(tx)
 	if err == nil {
 		err = fail(j.ctx, j.ctx.Err(), "write")

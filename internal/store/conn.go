@@ -25,6 +25,8 @@ type conn struct {
 	// written is SQLite's number of the last state of which the connection knows that its schema is ours; checked says that there is one.
 	written uint32
 	checked bool
+	// names is asked before a statement that names the ledger of facts is run, and says what is run in its place; nil is that statement.
+	names func(sql string) (string, error)
 }
 
 // stmt is a prepared statement. busy guards a cached one against a second use while its rows are being read.
@@ -86,6 +88,12 @@ func (c *conn) close() (err error) {
 
 // prepare returns a statement of that text, from the cache unless it is in use.
 func (c *conn) prepare(sql string) (*stmt, error) {
+	if c.names != nil && namesLedger(sql) {
+		var err error
+		if sql, err = c.names(sql); err != nil {
+			return nil, err
+		}
+	}
 	c.runs++
 	if s := c.cache[sql]; s != nil && !s.busy {
 		s.busy = true

@@ -7,6 +7,9 @@
 // The schema, not the Go code, enforces that nothing recorded is changed: triggers refuse every update of a recorded column, every
 // delete and every insert that would take an old row's place.
 //
+// What a parser read in a result is one row of a queue when it is recorded, and is entered in the ledger of facts when nobody writes, or before the first statement that
+// names the ledger: see [Tx.RecordFacts]. Who may not enter it reads it laid over the ledger.
+//
 // Full-text indexes are filled after the commit, in batches behind a watermark. A search completes what is behind the watermark
 // first, so that the state of the index never shows in its answer. What was read of documents that are only ever added is remembered, within
 // bounds, and never shows either.

@@ -160,3 +160,38 @@ func (r *Reader) InDegree(project string, ids []string) (map[string]int, error) 
 	}
 	return degrees, err
 }
+
+// HoldWriter keeps the writer, as a write that takes long does.
+func HoldWriter(s *Store) (release func()) {
+	s.writer <- struct{}{}
+	return func() { <-s.writer }
+}
+
+// Waiting returns how many results' facts wait for the ledger.
+func Waiting(s *Store) int {
+	c, err := s.takeReader(backgroundContext)
+	if err != nil {
+		panic(err)
+	}
+	defer s.putReader(c)
+	n, _, err := c.number(`SELECT count(*) FROM fact_queue`)
+	if err != nil {
+		panic(err)
+	}
+	return int(n)
+}
+
+// EncodeFacts and DecodeFacts are the two ways of a batch.
+var (
+	EncodeFacts = encodeFacts
+	DecodeFacts = decodeFacts
+)
+
+// ErrBatch says that a batch is none.
+var ErrBatch = errBatch
+
+// Overlaid rewrites a statement for a reader that has facts laid over the ledger.
+func Overlaid(sql string) string {
+	sql, _ = overlaid(sql)
+	return sql
+}

@@ -188,8 +188,15 @@ type ledger struct {
 	episodeID string
 }
 
-// ledger looks up the number of a project. It fails with [ErrNotFound] when the project is not there.
+// ledger makes the ledger complete and looks up the number of a project. It fails with [ErrNotFound] when the project is not there.
 func (tx *Tx) ledger(what, project string, at time.Time) (ledger, error) {
+	if err := tx.enterQueue(); err != nil {
+		return ledger{}, err
+	}
+	return tx.ledgerOf(what, project, at)
+}
+
+func (tx *Tx) ledgerOf(what, project string, at time.Time) (ledger, error) {
 	l := ledger{projectID: project, at: at}
 	if at.IsZero() {
 		l.at = tx.store.cfg.Now()
@@ -208,8 +215,8 @@ func (tx *Tx) ledger(what, project string, at time.Time) (ledger, error) {
 	return l, err
 }
 
-// enter sets the episode that a fact was read in. It fails with [ErrNotFound] when the project has none of that id.
-func (tx *Tx) enter(what string, l *ledger, id string) error {
+// turnTo sets the episode that a fact was read in. It fails with [ErrNotFound] when the project has none of that id.
+func (tx *Tx) turnTo(what string, l *ledger, id string) error {
 	if id == l.episodeID {
 		return nil
 	}
@@ -245,13 +252,17 @@ func (tx *Tx) PutFacts(project string, list []symbolic.Row, at time.Time) error 
 	if err != nil {
 		return err
 	}
+	return tx.putAll(&l, list)
+}
+
+func (tx *Tx) putAll(l *ledger, list []symbolic.Row) error {
 	for len(list) > 0 {
-		n, err := tx.insertFacts(&l, list)
+		n, err := tx.insertFacts(l, list)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
-			if _, err := tx.putFact(&l, &list[0]); err != nil {
+			if _, err := tx.putFact(l, &list[0]); err != nil {
 				return err
 			}
 			n = 1
@@ -267,7 +278,7 @@ func (tx *Tx) putFact(l *ledger, row *symbolic.Row) (num int64, err error) {
 	if row.Project != l.projectID {
 		return 0, fail(tx.ctx, fmt.Errorf("it is of project %q, not %q: %w", row.Project, l.projectID, ErrRefused), "%s", what)
 	}
-	if err := tx.enter(what, l, row.Episode); err != nil {
+	if err := tx.turnTo(what, l, row.Episode); err != nil {
 		return 0, err
 	}
 	// Most facts are new: they are inserted without being looked for first.
@@ -342,8 +353,10 @@ func (tx *Tx) nextRevision(what string) (int64, error) {
 	if tx.revision > 0 {
 		return tx.revision + 1, nil
 	}
-	if known := tx.store.known.revision; known > 0 {
-		return known + 1, nil
+	if !tx.late { // else the writer is another's
+		if known := tx.store.known.revision; known > 0 {
+			return known + 1, nil
+		}
 	}
 	return tx.next(what, `SELECT max(`+topRevision+`, (SELECT value FROM meta WHERE name = 'fact_revision'))`)
 }
@@ -374,7 +387,7 @@ func (tx *Tx) replaceFact(what string, l *ledger, num int64, old, row *symbolic.
 	if err := tx.archiveFact(what, old, l.at); err != nil {
 		return err
 	}
-	if old.Episode == "" {
+	if old.Episode == "" && !tx.late {
 		if err := tx.settleCalls(what, old); err != nil {
 			return err
 		}

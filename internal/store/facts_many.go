@@ -54,7 +54,7 @@ func (tx *Tx) insertFacts(l *ledger, list []symbolic.Row) (int, error) {
 		}
 	}
 	what := "put facts of " + list[0].Episode
-	if err := tx.enter(what, l, list[0].Episode); err != nil {
+	if err := tx.turnTo(what, l, list[0].Episode); err != nil {
 		return 0, err
 	}
 	first, err := tx.nextRevision(what)

@@ -52,6 +52,13 @@ func (s *Store) drain(ctx context.Context, p pace) error {
 		return err
 	}
 	defer func() { <-s.draining }()
+	wait := time.Duration(0)
+	if !p.wait {
+		wait = entryWait
+	}
+	if err := s.enterQueue(ctx, wait); err != nil {
+		return err
+	}
 	pending := s.unindexed.Swap(0)
 	for {
 		if p.yield != nil && p.yield() {

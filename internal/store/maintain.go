@@ -38,10 +38,14 @@ func (s *Store) watchLog(c *conn) {
 // passed wakes the maintenance goroutine where an amount has passed one of two marks. In between it looks by itself.
 func (s *Store) passed(before, now, due, overdue int64) {
 	if before < due && now >= due || before < overdue && now >= overdue {
-		select {
-		case s.wake <- struct{}{}:
-		default:
-		}
+		s.wakeUp()
+	}
+}
+
+func (s *Store) wakeUp() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
 	}
 }
 
@@ -55,7 +59,7 @@ func chore(amount, due, overdue int64, contended bool) (now, later bool) {
 	return amount >= due && (amount >= overdue || !contended), amount >= due
 }
 
-// maintain runs until ctx ends, which Close sees to: it copies the log into the file beside the commits, and fills the full-text index.
+// maintain runs until ctx ends, which Close sees to: it copies the log into the file beside the commits, enters facts in the ledger, and fills the full-text index.
 func (s *Store) maintain(ctx context.Context) {
 	defer close(s.stopped)
 	var checkpointer *conn
@@ -91,6 +95,13 @@ func (s *Store) maintain(ctx context.Context) {
 			}
 			s.note(ctx, s.checkpoint(ctx, checkpointer, contended))
 			later = false
+		}
+		if s.waiting.Load() && !s.cfg.lazy {
+			if contended {
+				later = true
+			} else {
+				s.note(ctx, s.enterQueue(ctx, 0))
+			}
 		}
 		if s.cfg.lazy {
 			// Nothing to index.
@@ -153,6 +164,18 @@ func (s *Store) checkpoint(ctx context.Context, c *conn, contended bool) error {
 	s.checkpointAt.Store(next)
 	s.logPages.Store(0)
 	return nil
+}
+
+// enterLast leaves no facts waiting in a store that is closed, if nobody is in the way: who opens it for reading may not enter them.
+func (s *Store) enterLast() error {
+	if s.cfg.ReadOnly || s.memory != nil || !s.waiting.Load() {
+		return nil
+	}
+	err := s.enterQueue(context.Background(), entryWait)
+	if errors.Is(err, errContended) || errors.Is(err, ErrLocked) || errors.Is(err, ErrCorrupt) {
+		return nil
+	}
+	return err
 }
 
 // tidySteps bounds the steps of merging when a store is closed, for each index: 8 MB, a fraction of a second.

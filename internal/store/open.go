@@ -188,6 +188,11 @@ func (s *Store) start(ctx context.Context, created bool) (err error) {
 	if err := s.firstPage(); err != nil {
 		return err
 	}
+	_, waiting, err := s.wconn.number(`SELECT 1 FROM fact_queue LIMIT 1`)
+	if err != nil {
+		return err
+	}
+	s.waiting.Store(waiting) // whoever recorded them did not come to it
 	if s.memory != nil {
 		return nil
 	}

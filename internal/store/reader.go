@@ -15,6 +15,7 @@ type Reader struct {
 	writing bool // inside a Write: the index can be completed in the same transaction
 	pinned  bool // a query has fixed the snapshot
 	done    bool
+	damage  error    // what is damaged of the facts that wait for the ledger
 	lag     *lagging // what the indexes lack in this snapshot, once it was asked for; never inside a Write
 }
 
@@ -92,6 +93,10 @@ type Tx struct {
 	appended  []appended     // the episodes of this transaction
 	revision  int64          // the highest of a fact that this transaction has written; 0 for none
 	added     int64          // bytes of text that the full-text index has yet to take in
+	queued    bool           // this transaction has left facts for the ledger
+	entered   bool           // nothing waits for the ledger
+	entering  bool           // it is being entered
+	late      bool           // what is written lies over the ledger, see [Reader.overlay]
 }
 
 // appended is an episode that was recorded, and where.

@@ -92,12 +92,12 @@ func (r *Reader) complete(t track) error {
 			return err
 		}
 	}
-	r.lag = nil
+	r.lag, r.conn.names = nil, nil
 	err = r.store.drain(r.ctx, pace{bytes: indexBatchBytes})
-	if errors.Is(err, errContended) || errors.Is(err, ErrLocked) || errors.Is(err, ErrFull) {
-		return nil
+	if err != nil && !errors.Is(err, errContended) && !errors.Is(err, ErrLocked) && !errors.Is(err, ErrFull) && !errors.Is(err, ErrCorrupt) {
+		return err
 	}
-	return err
+	return r.prepareLedger()
 }
 
 // lagging says of each of the tracks whether rows of it lie behind the watermark.

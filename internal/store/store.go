@@ -53,6 +53,7 @@ type Store struct {
 	logPages      atomic.Int64 // pages in the log after the last commit; 0 after a checkpoint
 	checkpointAt  atomic.Int64 // pages at which the next checkpoint is due
 	unindexed     atomic.Int64 // bytes committed since the last batch of the index
+	waiting       atomic.Bool  // facts wait for the ledger, as far as this process knows
 	opened        time.Time
 	wrote         atomic.Int64 // when the last write ended, in nanoseconds after opened
 	maintenance   error        // what the goroutine met; read after stopped is closed
@@ -103,7 +104,7 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	s.stop()
 	<-s.stopped
-	log := errors.Join(s.tidy(), s.truncateLog())
+	log := errors.Join(s.enterLast(), s.tidy(), s.truncateLog())
 	if errors.Is(translate(context.Background(), log), ErrFull) {
 		log = nil // what the log holds is safe there
 	}
@@ -241,7 +242,12 @@ func (s *Store) Read(ctx context.Context, f func(*Reader) error) error {
 		return fail(ctx, err, "read")
 	}
 	defer s.leave()
-	return s.snapshot(ctx, s.takeReader, f)
+	return s.snapshot(ctx, s.takeReader, func(r *Reader) error {
+		if err := r.prepareLedger(); err != nil {
+			return err
+		}
+		return f(r)
+	})
 }
 
 // snapshot runs f on a connection that take gives; the connection goes to the idle ones afterwards.
@@ -272,7 +278,10 @@ func (s *Store) snapshot(ctx context.Context, take func(context.Context) (*conn,
 		return fail(ctx, err, "read")
 	}
 	r := &Reader{store: s, conn: c, ctx: ctx}
-	defer r.end()
+	defer func() {
+		r.end()
+		c.names = nil
+	}()
 	if err = s.ofThisSchema(ctx, c); err == nil {
 		err = f(r)
 	}

@@ -27,6 +27,7 @@ var triggers = [...]string{
 	"eviction_no_delete", "eviction_no_replace", "eviction_no_update",
 	"eviction_seal_count", "eviction_seal_no_delete", "eviction_seal_no_replace", "eviction_seal_no_update",
 	"eviction_window_no_delete", "eviction_window_no_replace", "eviction_window_no_update",
+	"fact_queue_no_delete", "fact_queue_no_replace", "fact_queue_no_update",
 	"folds_count", "note_count", "receipt_count", "snapshot_count",
 	"semantic_atlas_count", "semantic_atlas_no_delete", "semantic_atlas_no_orphan", "semantic_atlas_no_replace", "semantic_atlas_no_update",
 	"symbolic_fact_no_delete", "symbolic_fact_version_count", "symbolic_fact_version_no_delete", "symbolic_fact_version_no_replace", "symbolic_fact_version_no_update",
@@ -49,6 +50,12 @@ func (s *Store) Verify(ctx context.Context) (Report, error) {
 	// an older state and reports corruption.
 	err := s.snapshot(ctx, s.dial, func(r *Reader) error {
 		v := verifier{reader: r, report: &report}
+		if err := r.prepareLedger(); err != nil {
+			return err
+		}
+		if r.damage != nil {
+			r.conn.names = nil // it is in the report, and the ledger is looked at as it is
+		}
 		return v.run()
 	})
 	if errors.Is(err, sqlite3.CORRUPT) {
@@ -146,6 +153,7 @@ func (v *verifier) records() error {
 		checkRows(v, `SELECT `+entryColumns+` FROM semantic_atlas ORDER BY num`, scanEntry),
 		checkRows(v, `SELECT `+stateColumns+` FROM render_state ORDER BY project_id, session_id`, scanState),
 		checkRows(v, `SELECT `+decisionColumns+` FROM render_decision ORDER BY project_id, session_id, ord`, scanDecision),
+		checkRows(v, `SELECT `+queueColumns+queueTables+` ORDER BY q.seq`, scanQueued),
 		checkRows(v, versionRows, scanVersion),
 		checkRows(v, `SELECT `+receiptColumns+` FROM receipt ORDER BY session_id, turn, window_id`, scanReceipt),
 		checkRows(v, `SELECT `+foldColumns+` FROM folds ORDER BY num`, scanFold),
@@ -205,7 +213,7 @@ var counted = [...]string{"anchor_set", "episodic_stream", "eviction_seal", "fol
 // rows compares what is there with what was counted: a row that is gone leaves nothing else behind, least of all the last one.
 func (v *verifier) rows() error {
 	for _, table := range counted {
-		there, _, err := v.reader.conn.number(`SELECT count(*) FROM ` + table)
+		there, _, err := v.reader.conn.number(`SELECT count(*) FROM main.` + table)
 		if err != nil {
 			return err
 		}
