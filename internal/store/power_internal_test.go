@@ -18,6 +18,7 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 
 	"sakur4/internal/episode"
+	"sakur4/symbolic"
 )
 
 // disk is a file system that knows what would be left of its files after a loss of power.
@@ -222,13 +223,20 @@ func TestALossOfPower(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			add := func(tx *Tx) error { // an episode and the state that knows of it
-				e := episode.Record{ID: fmt.Sprint("ep_", written+1), Project: "p", Session: "s", Role: episode.User, Content: strings.Repeat("text ", rng.IntN(2000))}
-				return errors.Join(tx.AppendEpisode(&e), tx.PutRenderState("p", "s", RenderState{Version: 1, Generation: written + 1, Body: "{}"}))
+			add := func(tx *Tx) error { // an episode with facts, and the state that knows of it
+				e := episode.Record{ID: fmt.Sprint("ep_", written+1), Project: "p", Session: "s", Role: episode.Tool, Content: strings.Repeat("text ", rng.IntN(2000))}
+				facts := []symbolic.Row{
+					{FactID: "sym_" + e.ID, Project: "p", QualifiedName: e.ID, Kind: "json_field", Source: "json", Value: "text", ASTHash: "h", Episode: e.ID},
+					{FactID: "sym_newest", Project: "p", QualifiedName: "newest", Kind: "json_field", Source: "json", Value: e.ID, ASTHash: e.ID, Episode: e.ID},
+				}
+				return errors.Join(tx.AppendEpisode(&e), tx.RecordFacts(&e, facts), tx.PutRenderState("p", "s", RenderState{Version: 1, Generation: written + 1, Body: "{}"}))
 			}
 			for range 24 {
 				what := ""
-				switch rng.IntN(8) {
+				switch rng.IntN(9) {
+				case 8:
+					what = "enterQueue"
+					step(func() error { return s.enterQueue(t.Context(), 0) })
 				case 0, 1:
 					what = "Write"
 					step(func() error { return s.Write(t.Context(), add) })
@@ -255,7 +263,14 @@ func TestALossOfPower(t *testing.T) {
 					if err != nil || len(report.Problems) > 0 {
 						t.Fatalf("Verify() after a loss of power behind %s = %v, %v", what, report.Problems, err)
 					}
-					state, err := 0, left.Read(t.Context(), func(r *Reader) error { _, err := r.Counts("p"); return err })
+					var counts Counts
+					var newest symbolic.Row
+					state, err := 0, left.Read(t.Context(), func(r *Reader) (err error) {
+						if counts, err = r.Counts("p"); err == nil && counts.Project.Facts > 0 {
+							newest, err = r.Fact("p", "sym_newest")
+						}
+						return err
+					})
 					if err == nil {
 						err = left.Read(t.Context(), func(r *Reader) error {
 							row, err := r.RenderState("p", "s")
@@ -268,6 +283,9 @@ func TestALossOfPower(t *testing.T) {
 					}
 					if n := report.Count.Episodes; err != nil || n != state || n < safe || n > written {
 						t.Fatalf("after a loss of power behind %s: %d episodes and a state that knows %d, %v; want the same number, %d to %d", what, n, state, err, safe, written)
+					}
+					if n := report.Count.Episodes; n > 0 && (counts.Project.Facts != n+1 || newest.Value != fmt.Sprint("ep_", n) || newest.Version != n) {
+						t.Fatalf("after a loss of power behind %s: %d facts, the newest is %q in version %d; want one of each of %d episodes, and one that changed with each", what, counts.Project.Facts, newest.Value, newest.Version, n)
 					}
 					if err := left.Close(); err != nil {
 						t.Fatal(err)
