@@ -78,8 +78,8 @@ content_digest, calls, reasoning, content FROM episodic_stream ORDER BY seq`
 		`UPDATE OR REPLACE episodic_stream SET seq = seq + 1`,
 		`UPDATE episodic_stream SET rowid = 99999 WHERE seq = 1`,
 		`UPDATE episode_tier SET eviction_tier = 'masked'`,
-		`INSERT OR REPLACE INTO episode_tier (seq, eviction_tier) SELECT seq, 'dropped' FROM episodic_stream`,
-		`UPDATE episode_tier SET seq = seq + 100000`,
+		`INSERT OR REPLACE INTO episode_tier (first, last, eviction_tier) SELECT seq, seq, 'dropped' FROM episodic_stream`,
+		`UPDATE episode_tier SET first = first + 100000`,
 		`UPDATE eviction SET steps = x'00'`,
 		`DELETE FROM eviction`,
 	} {

@@ -19,7 +19,7 @@ import (
 	"sakur4/internal/storetest"
 )
 
-var updateRendering = flag.Bool("update-rendering", false, "write testdata/rendering_v1.json anew: only while version 1 of the rendering rules is not released")
+var storeRendering = flag.String("store-rendering", "", "write a session, as the present schema stores it, to this file: for a release with another schema than the one before")
 
 // variety has a session show every kind of message: results in all forms, stubs, notes, pins that come and go, interrupted and broken calls,
 // turns in a row, marks inside content.
@@ -85,7 +85,7 @@ type storedTable struct {
 
 // renderTables are what a rendering is read from.
 var renderTables = []string{"project", "session", "tokenizer", "episodic_stream", "anchor_set", "render_state", "render_decision", "receipt", "eviction_window",
-	"eviction"}
+	"eviction", "episode_tier"}
 
 func export(t *testing.T, path string, messages []string) storedSession {
 	t.Helper()
@@ -116,13 +116,23 @@ func export(t *testing.T, path string, messages []string) storedSession {
 	return out
 }
 
-// load writes the rows into a new store of the schema that they are of. Opening it brings it up to date.
-func (s storedSession) load(t *testing.T, path string) {
+// load writes the rows into a new store of the schema that they are of, as so many migrations left it. Opening it brings it up to date.
+func (s storedSession) load(t *testing.T, path string, migrations int) {
 	t.Helper()
 	raw := storetest.Raw(t, path)
-	if err := raw.Migrate(6); err != nil {
+	if err := raw.Migrate(migrations); err != nil {
 		t.Fatal(err)
 	}
+	if err := raw.Exec(`INSERT INTO meta (name, value) VALUES ('rungs are listed', 1)`); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := raw.Exec(`
+DELETE FROM meta WHERE name = 'rungs are listed';
+UPDATE meta SET value = (SELECT count(*) FROM render_decision) WHERE name = 'rows of render_decision'`); err != nil {
+			t.Error(err)
+		}
+	}()
 	for _, table := range s.Tables {
 		for _, row := range table.Rows {
 			for i, v := range row {
@@ -149,12 +159,11 @@ func (s storedSession) load(t *testing.T, path string) {
 	}
 }
 
-// TestPitfall13StoredSessionRendersAsItDid reads a session that version 1 of the rendering rules has stored: today's code renders the bytes that were
-// sent then, whatever else it would do with a new session.
+// TestPitfall13StoredSessionRendersAsItDid reads sessions that version 1 of the rendering rules has stored, in the tables that stores had then: today's code renders the
+// bytes that were sent then, whatever else it would do with a new session.
 func TestPitfall13StoredSessionRendersAsItDid(t *testing.T) {
 	t.Parallel()
-	const golden = "testdata/rendering_v1.json"
-	if *updateRendering {
+	if *storeRendering != "" {
 		path := storePath(t)
 		d := newTrial(t, path, fixed(4096))
 		d.variety()
@@ -165,13 +174,27 @@ func TestPitfall13StoredSessionRendersAsItDid(t *testing.T) {
 		if err := enc.Encode(export(t, path, d.prev)); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(golden, body.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile(*storeRendering, body.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+	kinds := []string{"unchanged", "trimmed", "late-result", "system-turn", "recalled", "pins", "pin-no-longer-in-force"}
+	for _, test := range []struct {
+		golden     string
+		migrations int
+		kinds      []string
+	}{
+		{"testdata/rendering_v1.json", 6, append(kinds, "masked", "interrupted")},
+		{"testdata/rendering_schema8.json", 8, kinds},
+	} {
+		t.Run(test.golden, func(t *testing.T) {
+			t.Parallel()
+			testStoredSession(t, test.golden, test.migrations, test.kinds)
+		})
+	}
+}
+
+func testStoredSession(t *testing.T, golden string, migrations int, kinds []string) {
 	body, err := os.ReadFile(golden)
 	if err != nil {
 		t.Fatal(err)
@@ -183,7 +206,7 @@ func TestPitfall13StoredSessionRendersAsItDid(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := storePath(t)
-	stored.load(t, path)
+	stored.load(t, path, migrations)
 	d := newTrial(t, path, &sakur4.Options{Project: "trial", Window: 4096})
 	w := d.window()
 	if w.Plan != nil {
@@ -192,7 +215,7 @@ func TestPitfall13StoredSessionRendersAsItDid(t *testing.T) {
 	if diff := cmp.Diff(stored.Messages, d.prev); diff != "" {
 		t.Errorf("a stored session renders otherwise (-want +got):\n%s", diff)
 	}
-	for _, form := range []string{"masked", "unchanged", "trimmed", "interrupted", "late-result", "system-turn", "recalled", "pins", "pin-no-longer-in-force"} {
+	for _, form := range kinds {
 		if !contains(w.Messages, `kind="`+form+`"`) {
 			t.Errorf("the stored session shows nothing of the kind %q", form)
 		}

@@ -168,15 +168,15 @@ func (r recorded) Episode(ctx context.Context, id string) (*episode.Record, erro
 }
 
 // Marks reads the marks of episodes.
-func (r recorded) Marks(ctx context.Context, seqs []int64) (map[string]rendering.Mark, error) {
-	var rows map[string]store.Mark
+func (r recorded) Marks(ctx context.Context, ids []string, seqs []int64) (map[int64]rendering.Mark, error) {
+	var rows map[int64]store.Mark
 	err := r.s.e.st.Read(ctx, func(tx *store.Reader) (err error) {
-		rows, err = tx.Marks(r.s.e.project, seqs)
+		rows, err = tx.Marks(r.s.e.project, r.s.id, ids, seqs)
 		return err
 	})
-	marks := make(map[string]rendering.Mark, len(rows))
-	for id, m := range rows {
-		marks[id] = rendering.Mark(m)
+	marks := make(map[int64]rendering.Mark, len(rows))
+	for seq, m := range rows {
+		marks[seq] = rendering.Mark(m)
 	}
 	return marks, wrap(err)
 }

@@ -232,13 +232,12 @@ func (s *Session) store(ctx context.Context, l *live, rec *store.ReceiptRow, wri
 				return err
 			}
 		}
-		put := tx.PutDecisions
-		if ch.Shorter {
-			put = func(project, session string, list []store.DecisionRow) error {
-				return tx.ReplaceDecisions(project, session, ch.First, list)
-			}
+		if ch.Anew {
+			err = tx.ReplaceDecisions(s.e.project, s.id, ch.First, rows)
+		} else {
+			err = tx.AddDecisions(s.e.project, s.id, rows)
 		}
-		if err := put(s.e.project, s.id, rows); err != nil {
+		if err != nil {
 			return err
 		}
 		if err := tx.TakeSteps(s.e.project, s.id, ch.Window, steps); errors.Is(err, store.ErrNotFound) {

@@ -10,7 +10,12 @@ import (
 
 // apply rewrites the chat as the plan says and counts it again.
 func (p *Prompt) apply(ctx context.Context, c *compaction, in evict.Input, spans []span, plan evict.Plan) error {
-	changes := map[string]turn.Change{}
+	last := make(map[string]evict.Tier, len(plan.Steps))
+	for _, st := range plan.Steps {
+		last[st.Episode] = st.To
+	}
+	changes := make(map[string]turn.Change, len(last)+len(plan.Trims))
+	leaving := make([]*turn.Entry, 0, len(last)+len(plan.Trims))
 	first := len(p.chat.Entries)
 	from := make(map[string]int, len(in.Items))
 	for i, it := range in.Items {
@@ -22,10 +27,6 @@ func (p *Prompt) apply(ctx context.Context, c *compaction, in evict.Input, spans
 		}
 	}
 	var gone []*turn.Entry
-	last := map[string]evict.Tier{}
-	for _, st := range plan.Steps {
-		last[st.Episode] = st.To
-	}
 	for _, e := range p.chat.Entries {
 		to, ok := last[e.Episode]
 		if !ok || e.Kind != turn.KindEpisode {
@@ -67,7 +68,6 @@ func (p *Prompt) apply(ctx context.Context, c *compaction, in evict.Input, spans
 			c.trims++
 		}
 	}
-	var leaving []*turn.Entry
 	for _, e := range p.chat.Entries {
 		if _, ok := changes[e.Episode]; ok && e.Kind == turn.KindEpisode {
 			leaving = append(leaving, e)

@@ -45,7 +45,8 @@ func (p *Prompt) candidates(ctx context.Context, c *compaction) (evict.Input, []
 	for _, t := range c.policy.ProtectedTools {
 		protected[t] = true
 	}
-	var spans []span
+	spans := make([]span, 0, len(entries))
+	in.Items, in.Breaks = make([]evict.Item, 0, len(entries)), make([]evict.Break, 0, len(entries))
 	pos := in.HeadTokens
 	group, groupSeq := 0, int64(-1)
 	atom, atomSeq := 0, int64(-1)
@@ -80,7 +81,7 @@ func (p *Prompt) candidates(ctx context.Context, c *compaction) (evict.Input, []
 			atomSeq = e.Atom
 			atom++
 		}
-		mark := c.marks[e.Episode]
+		mark := c.marks[e.Seq]
 		it := evict.Item{Episode: e.Episode, Role: string(e.Role), Tool: e.Tool, Atom: atom, Group: group, Seq: e.Seq, Pos: pos, Tokens: n,
 			Tier: tierOf(e.Form), InDegree: mark.InDegree, Dependents: mark.InDegree, Superseded: mark.Superseded, Droppable: mark.Droppable}
 		if e.Result() {
@@ -115,17 +116,17 @@ func (p *Prompt) candidates(ctx context.Context, c *compaction) (evict.Input, []
 
 // mark reads the marks of the episodes in the prompt, once a compaction: its passes only take episodes away.
 func (p *Prompt) mark(ctx context.Context, c *compaction) error {
-	if c.marks != nil {
+	if c.marked {
 		return nil
 	}
-	seqs := make([]int64, 0, len(p.chat.Entries))
+	ids, seqs := make([]string, 0, len(p.chat.Entries)), make([]int64, 0, len(p.chat.Entries))
 	for _, e := range p.chat.Entries {
 		if e.Kind == turn.KindEpisode {
-			seqs = append(seqs, e.Seq)
+			ids, seqs = append(ids, e.Episode), append(seqs, e.Seq)
 		}
 	}
-	marks, err := p.opt.Record.Marks(ctx, seqs)
-	c.marks = marks
+	marks, err := p.opt.Record.Marks(ctx, ids, seqs)
+	c.marks, c.marked = marks, true
 	return err
 }
 

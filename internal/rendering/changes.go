@@ -13,10 +13,10 @@ type Changes struct {
 	// Body is the new state, by the rules of Version.
 	Body    string
 	Version int
-	// Decisions are those from position First on that are new or other ones than stored; Shorter says that the stored ones behind them are to go.
+	// Decisions are those from position First on that are new or other ones than stored; Anew says that there are stored ones from there on, which are to go.
 	First     int
 	Decisions []Decision
-	Shorter   bool
+	Anew      bool
 	// Window is the prompt that Steps were taken for.
 	Window string
 	Steps  []Step
@@ -37,7 +37,7 @@ func (p *Prompt) Changes() (Changes, error) {
 		return Changes{}, fmt.Errorf("rendering: state: %w", err)
 	}
 	entries := p.chat.Entries
-	out := Changes{Body: string(body), Version: turn.Version, First: p.dirty, Decisions: make([]Decision, 0, len(entries)-p.dirty), Shorter: p.stored > len(entries),
+	out := Changes{Body: string(body), Version: turn.Version, First: p.dirty, Decisions: make([]Decision, 0, len(entries)-p.dirty), Anew: p.dirty < p.stored,
 		Window: p.state.Window, Placed: p.placed}
 	for i, e := range entries[p.dirty:] {
 		out.Decisions = append(out.Decisions, Decision{Ord: p.dirty + i, Kind: string(e.Kind), Episode: e.Episode, Form: string(e.Form), Body: e.Body()})
@@ -47,6 +47,7 @@ func (p *Prompt) Changes() (Changes, error) {
 		for _, e := range p.done.entries {
 			seqs[e.Episode] = e.Seq
 		}
+		out.Steps = make([]Step, 0, len(p.done.steps))
 		for _, st := range p.done.steps {
 			out.Steps = append(out.Steps, Step{st, seqs[st.Episode]})
 		}

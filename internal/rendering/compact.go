@@ -87,7 +87,8 @@ type compaction struct {
 	pressure              evict.Pressure
 	pins                  []pin.Pin
 
-	marks   map[string]Mark // of the episodes in the prompt
+	marks   map[int64]Mark // of the episodes in the prompt, by their positions
+	marked  bool           // they were read
 	before  *prompt.State
 	entries []*turn.Entry // that before counts, behind head more messages
 	head    int

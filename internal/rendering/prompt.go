@@ -68,8 +68,8 @@ type Options struct {
 type Record interface {
 	// Episode returns a recorded episode.
 	Episode(ctx context.Context, id string) (*episode.Record, error)
-	// Marks returns the marks of the episodes at those positions of the record, by their ids.
-	Marks(ctx context.Context, seqs []int64) (map[string]Mark, error)
+	// Marks returns the marks of episodes of the session by their positions in the record: of the one with ids[i] at seqs[i]. One without any is left out.
+	Marks(ctx context.Context, ids []string, seqs []int64) (map[int64]Mark, error)
 	// Receipt returns the receipt of a prompt of the session, with what was measured, and the size in tokens of the reply to it, 0 where that was not told.
 	Receipt(ctx context.Context, window string) (r receipt.Receipt, reply int, err error)
 }

@@ -70,12 +70,8 @@ func (r *rig) episode(id string) (*episode.Record, error) {
 	return nil, fmt.Errorf("no episode %q", id)
 }
 
-func (r *rig) Marks(_ context.Context, seqs []int64) (map[string]rendering.Mark, error) {
-	marks := map[string]rendering.Mark{}
-	for _, seq := range seqs {
-		marks[r.record[seq-1].ID] = rendering.Mark{}
-	}
-	return marks, nil
+func (r *rig) Marks(context.Context, []string, []int64) (map[int64]rendering.Mark, error) {
+	return nil, nil
 }
 
 func (r *rig) Receipt(_ context.Context, window string) (receipt.Receipt, int, error) {
@@ -147,8 +143,8 @@ func (r *rig) store() {
 	if err != nil {
 		r.t.Fatalf("Changes: %v", err)
 	}
-	if ch.Shorter != (ch.First+len(ch.Decisions) < len(r.decisions)) {
-		r.t.Errorf("Changes: Shorter = %t with %d decisions from %d on, stored are %d", ch.Shorter, len(ch.Decisions), ch.First, len(r.decisions))
+	if ch.Anew != (ch.First < len(r.decisions)) {
+		r.t.Errorf("Changes: Anew = %t with %d decisions from %d on, stored are %d", ch.Anew, len(ch.Decisions), ch.First, len(r.decisions))
 	}
 	r.body, r.decisions = ch.Body, append(r.decisions[:ch.First:ch.First], ch.Decisions...)
 	for _, st := range ch.Steps {

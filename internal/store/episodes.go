@@ -25,7 +25,7 @@ const episodeColumns = `e.seq, e.episode_id, (SELECT project_id FROM project WHE
   e.call_index, e.at, e.created, e.tokens, (SELECT name FROM tokenizer WHERE num = e.tokenizer), e.content_digest, e.calls, e.reasoning, e.content, e.seal`
 
 // tierOf is the rung of an episode in episodic_stream e.
-const tierOf = `coalesce((SELECT t.eviction_tier FROM episode_tier t WHERE t.seq = e.seq), 'live')`
+const tierOf = `coalesce((SELECT CASE WHEN t.last >= e.seq THEN t.eviction_tier END FROM episode_tier t WHERE t.first <= e.seq ORDER BY t.first DESC LIMIT 1), 'live')`
 
 // What selects the episodes of a project and of a session in episodic_stream e. The first takes the project's id, the second also the session's.
 const (
@@ -75,30 +75,6 @@ func (r *Reader) Episode(project, id string) (episode.Record, error) {
 SELECT `+episodeColumns+`
 FROM episodic_stream e
 WHERE e.episode_id = ? AND `+ofProject, []any{id, project}, scanEpisode)
-}
-
-// Mark is what may change of an episode and counts when it is weighed for eviction.
-type Mark struct {
-	Superseded, Droppable bool
-	// InDegree is the number of edges that point to it, those of a later episode that replaces it left out, and of facts that it gave.
-	InDegree int
-}
-
-// Marks returns the marks of the project's episodes at those positions by their ids, without reading what they say. A position that the project does not have is left
-// out.
-func (r *Reader) Marks(project string, seqs []int64) (map[string]Mark, error) {
-	marks := make(map[string]Mark, len(seqs))
-	err := r.each("marks", `
-SELECT e.episode_id, e.superseded_by <> '', e.droppable,
-  (SELECT count(*) FROM dependency_graph_edge d WHERE d.project_id = ?1 AND d.to_id = e.episode_id AND d.kind <> 'supersedes') +
-  (SELECT count(*) FROM symbolic_fact f INDEXED BY symbolic_fact_episode WHERE f.episode_id > 0 AND f.episode_id = e.seq AND f.project_id = e.project_id)
-FROM json_each(?2) j
-CROSS JOIN episodic_stream e ON e.seq = j.value
-WHERE e.project_id = (SELECT num FROM project WHERE project_id = ?1)`, []any{project, numberList(seqs)}, func(s *sqlite3.Stmt) error {
-		marks[s.ColumnText(0)] = Mark{Superseded: s.ColumnBool(1), Droppable: s.ColumnBool(2), InDegree: s.ColumnInt(3)}
-		return nil
-	})
-	return marks, err
 }
 
 // SessionEpisodes streams the session's episodes after a position, in ascending order.

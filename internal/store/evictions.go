@@ -166,8 +166,8 @@ WHERE e.session_id = ?`, []any{numberList(seqs), w.session}, func(s *sqlite3.Stm
 		steps[i].episode = id
 		w.add(&steps[i])
 	}
-	if w.sealed > 0 {
-		return steps, sealed(what, w.seal, w.fieldsOf())
+	if w.sealed > 0 && w.seal != w.evictionWindow.seal() {
+		return steps, unlike(what)
 	}
 	return steps, nil
 }
@@ -178,20 +178,21 @@ type evictionWindow struct {
 	windowID     string
 	at           int64 // as it is stored
 	steps        int
-	body         []byte // the steps as they are stored
-	fields       []any  // what they add to the seal
+	body         []byte  // the steps as they are stored
+	fields       sealing // what they add to the seal
 }
 
 // add takes a step in.
 func (w *evictionWindow) add(s *step) {
 	w.steps++
 	w.body = s.append(w.body)
-	w.fields = append(w.fields, int64(w.steps), s.episode, int64(s.from), int64(s.to), int64(s.tokens), s.stored)
+	w.fields = w.fields.number(int64(w.steps)).text(s.episode).number(int64(s.from)).number(int64(s.to)).number(int64(s.tokens)).text(s.stored)
 }
 
-// fieldsOf returns the fields that the window's seal covers.
-func (w *evictionWindow) fieldsOf() []any {
-	return append([]any{w.num, w.session, w.windowID, w.at, int64(w.steps)}, w.fields...)
+// seal is the window's seal: over what its row says, and all of its steps.
+func (w *evictionWindow) seal() int64 {
+	b := make(sealing, 0, 64+len(w.windowID)+len(w.fields)).number(w.num).number(w.session).text(w.windowID).number(w.at).number(int64(w.steps))
+	return append(b, w.fields...).seal()
 }
 
 // sealEvictions writes and seals the steps that went to the present window. No others can join them.
@@ -207,7 +208,7 @@ VALUES (?, ?)`, w.num, w.body)
 	if err == nil {
 		_, err = tx.exec(what, `
 INSERT INTO eviction_seal (window_num, steps, seal)
-VALUES (?, ?, ?)`, w.num, w.steps, seal(w.fieldsOf()...))
+VALUES (?, ?, ?)`, w.num, w.steps, w.seal())
 	}
 	*w = evictionWindow{}
 	return err
@@ -246,16 +247,42 @@ func usualReason(from, to evict.Tier, tokens int) (beginning, end string) {
 	return "tier " + from.String() + " → " + to.String() + " (value ", ", " + strconv.Itoa(tokens) + " tokens reclaimed)"
 }
 
+// cutUsual cuts the beginning of a usual reason off.
+func cutUsual(reason string, from, to evict.Tier) (rest string, ok bool) {
+	for _, part := range [...]string{"tier ", from.String(), " → ", to.String(), " (value "} {
+		if reason, ok = strings.CutPrefix(reason, part); !ok {
+			return "", false
+		}
+	}
+	return reason, true
+}
+
+// cutReclaimed cuts the end of a usual reason off.
+func cutReclaimed(reason string, tokens int) (rest string, ok bool) {
+	var number [20]byte
+	if reason, ok = strings.CutSuffix(reason, " tokens reclaimed)"); !ok {
+		return "", false
+	}
+	n := strconv.AppendInt(number[:0], int64(tokens), 10)
+	at := len(reason) - len(n)
+	if at < 0 || reason[at:] != string(n) {
+		return "", false
+	}
+	return strings.CutSuffix(reason[:at], ", ")
+}
+
 // encodeReason shortens a reason. Written out, the reasons would take more room than the rest of their rows.
 func encodeReason(reason string, from, to evict.Tier, tokens int) string {
-	beginning, end := usualReason(from, to, tokens)
-	middle, ok := strings.CutPrefix(reason, beginning)
-	switch {
-	case ok && strings.HasSuffix(middle, end):
-		return asUsual + strings.TrimSuffix(middle, end) + andReclaimed
-	case ok && !strings.HasSuffix(middle, andReclaimed):
-		return asUsual + middle
-	case strings.HasPrefix(reason, asItIs), strings.HasPrefix(reason, asUsual):
+	middle, usual := cutUsual(reason, from, to)
+	if usual {
+		if value, ok := cutReclaimed(middle, tokens); ok {
+			return asUsual + value + andReclaimed
+		}
+		if !strings.HasSuffix(middle, andReclaimed) {
+			return asUsual + middle
+		}
+	}
+	if strings.HasPrefix(reason, asItIs) || strings.HasPrefix(reason, asUsual) {
 		return asItIs + reason
 	}
 	return reason

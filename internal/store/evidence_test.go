@@ -43,10 +43,13 @@ func full(t *testing.T, s *store.Store) {
 		decision := store.DecisionRow{Kind: "k", Episode: "ep_1", Form: "f", Body: "{}"}
 		second := decision
 		second.Ord = 1
+		third := decision
+		third.Ord = 2
 		return errors.Join(append(errs,
 			tx.PutRenderState("p", "s", store.RenderState{Version: 1, Body: "{}"}),
 			tx.ReplaceDecisions("p", "s", 0, []store.DecisionRow{decision, second}),
 			tx.ReplaceDecisions("p", "s", 1, []store.DecisionRow{second}),
+			tx.AddDecisions("p", "s", []store.DecisionRow{third}),
 			tx.SetTier("p", "s", "ep_1", evict.Live, evict.Masked, "win_1", "old", 5),
 			tx.SetTier("p", "s", "ep_1", evict.Masked, evict.Live, "win_1", "asked for", -5),
 			tx.SetTier("p", "s", "ep_2", evict.Live, evict.Masked, "win_2", "old", 5),
@@ -65,7 +68,7 @@ func TestVerifyMissesNoRow(t *testing.T) {
 		"folds":                 "num = (SELECT max(num) FROM folds)",
 		"note":                  "seq = 3",
 		"receipt":               "turn = 3",
-		"render_decision":       "ord = 1",
+		"render_decision":       "ord = 2",
 		"semantic_atlas":        "num = (SELECT max(num) FROM semantic_atlas)",
 		"snapshot":              "file = 'slot_3'",
 		"symbolic_fact_version": "version = 2",

@@ -147,16 +147,16 @@ func Seqs(r *Reader, ids ...string) (seqs []int64, err error) {
 	return seqs, err
 }
 
-// InDegree returns the in-degrees of [Reader.Marks].
+// InDegree returns the in-degrees of [Reader.Marks] for episodes of the session "s".
 func (r *Reader) InDegree(project string, ids []string) (map[string]int, error) {
 	seqs, err := Seqs(r, ids...)
-	if err != nil {
+	if err != nil || len(seqs) != len(ids) {
 		return nil, err
 	}
-	marks, err := r.Marks(project, seqs)
+	marks, err := r.Marks(project, "s", ids, seqs)
 	degrees := map[string]int{}
-	for _, id := range ids {
-		degrees[id] = marks[id].InDegree
+	for i, id := range ids {
+		degrees[id] = marks[seqs[i]].InDegree
 	}
 	return degrees, err
 }
@@ -194,4 +194,14 @@ var ErrBatch = errBatch
 func Overlaid(sql string) string {
 	sql, _ = overlaid(sql)
 	return sql
+}
+
+// DecisionSeal is the seal that a decision had when it was a row of its own.
+func DecisionSeal(project, session string, d DecisionRow) int64 {
+	return seal(project, session, int64(d.Ord), d.Kind, d.Episode, d.Form, d.Body)
+}
+
+// StateSeal is the seal of a state.
+func StateSeal(project, session string, state RenderState) int64 {
+	return seal(state.seal(project, session)...)
 }

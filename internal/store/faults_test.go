@@ -53,7 +53,7 @@ func TestAFailedQueryIsAnErrorNeverZero(t *testing.T) {
 			"FactVersions": func() error { _, err := r.FactVersions("p", "x"); return err },
 			"Edges":        func() error { _, err := r.Edges("p", "", "", ""); return err },
 			"InDegree":     func() error { _, err := r.InDegree("p", []string{"x"}); return err },
-			"Marks":        func() error { _, err := r.Marks("p", []int64{1}); return err },
+			"Marks":        func() error { _, err := r.Marks("p", "s", []string{"x"}, []int64{1}); return err },
 			"Fold":         func() error { _, err := r.Fold("p", "x"); return err },
 			"Folds":        func() error { _, err := r.Folds("p", "s"); return err },
 			"Entry":        func() error { _, err := r.Entry("p", "x"); return err },

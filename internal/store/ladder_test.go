@@ -94,7 +94,7 @@ func TestTakeStepsListsEveryRung(t *testing.T) {
 		return err
 	})
 	direct := storetest.Raw(t, path)
-	for _, sql := range []string{`INSERT INTO episode_tier (seq, eviction_tier) VALUES (6, 'referenced')`, `UPDATE episode_tier SET eviction_tier = 'dropped' WHERE seq = 2`} {
+	for _, sql := range []string{`INSERT INTO episode_tier (first, last, eviction_tier) VALUES (6, 6, 'referenced')`, `UPDATE episode_tier SET eviction_tier = 'dropped' WHERE first = 2`} {
 		if err := direct.Exec(sql); err == nil {
 			t.Errorf("%s: a rung can be skipped without a step, after a plan that had several", sql)
 		}

@@ -296,7 +296,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 	tests := []struct{ name, damage, want string }{
 		{"a missing trigger", `DROP TRIGGER eviction_no_delete`, "trigger eviction_no_delete is missing"},
 		{"changed content", `DROP TRIGGER episodic_stream_no_update; UPDATE episodic_stream SET content = x'00'`, "digest"},
-		{"a tier without a step", `INSERT INTO episode_tier (seq, eviction_tier) VALUES (1, 'masked')`, "last step"},
+		{"a tier without a step", `INSERT INTO episode_tier (first, last, eviction_tier) VALUES (1, 1, 'masked')`, "last step"},
 		{"a fold that is not there", `UPDATE episodic_stream SET fold_id = 'fold_1'`, "in fold fold_1, which is not there"},
 		{"a foreign mark", `PRAGMA application_id = 5`, "application id"},
 		{"an orphan", `PRAGMA foreign_keys = OFF; DELETE FROM session`, "foreign key"},

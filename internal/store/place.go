@@ -104,13 +104,13 @@ func (tx *Tx) addTokenizer(what, name string) (int64, error) {
 }
 
 // sessionNum returns the number of a session, or [ErrNotFound].
-func (tx *Tx) sessionNum(what, project, session string) (num int64, err error) {
-	err = tx.each(what, `SELECT num FROM session WHERE project_id = ? AND session_id = ?`, []any{project, session}, func(s *sqlite3.Stmt) error {
-		num = s.ColumnInt64(0)
-		return nil
-	})
-	if err == nil && num == 0 {
+func (tx *Tx) sessionNum(what, project, session string) (int64, error) {
+	p, err := tx.locate(what, project, session)
+	if err == nil && p.session == 0 {
 		err = fail(tx.ctx, fmt.Errorf("session %q of project %q: %w", session, project, ErrNotFound), "%s", what)
 	}
-	return num, err
+	if err != nil {
+		return 0, err
+	}
+	return p.session, nil
 }

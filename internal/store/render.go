@@ -1,7 +1,6 @@
 package store
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -13,12 +12,6 @@ type RenderState struct {
 	Version, Generation int
 	Body                string
 	Updated             time.Time
-}
-
-// DecisionRow is one rendering decision, taken once and replayed. Ord is its position in the session; Body is the engine's JSON.
-type DecisionRow struct {
-	Ord                       int
-	Kind, Episode, Form, Body string
 }
 
 const stateColumns = `version, generation, body, made, project_id, session_id, seal`
@@ -74,99 +67,6 @@ SET version = excluded.version, generation = excluded.generation, body = exclude
 		project, session, state.Version, state.Generation, state.Body, tx.store.cfg.Now(), seal(state.seal(project, session)...))
 	return err
 }
-
-const decisionColumns = `ord, kind, episode_id, form, body, project_id, session_id, seal`
-
-func scanDecision(s *sqlite3.Stmt) (DecisionRow, error) {
-	d := DecisionRow{Ord: s.ColumnInt(0), Kind: s.ColumnText(1), Episode: s.ColumnText(2), Form: s.ColumnText(3), Body: s.ColumnText(4)}
-	session := s.ColumnText(6)
-	return d, sealed(fmt.Sprintf("decision %d of session %s", d.Ord, session), s.ColumnInt64(7), d.seal(s.ColumnText(5), session))
-}
-
-// seal returns the fields that the decision's seal covers.
-func (d *DecisionRow) seal(project, session string) []any {
-	return []any{project, session, int64(d.Ord), d.Kind, d.Episode, d.Form, d.Body}
-}
-
-// Decisions returns the session's decisions in order.
-func (r *Reader) Decisions(project, session string) ([]DecisionRow, error) {
-	return all(rows(r, "decisions of session "+session, `
-SELECT `+decisionColumns+`
-FROM render_decision
-WHERE project_id = ? AND session_id = ?
-ORDER BY ord`, []any{project, session}, scanDecision))
-}
-
-// ReplaceDecisions replaces the session's decisions from fromOrd on by these, whose positions ascend from there. What stays at its position is written over: to
-// delete and to insert costs twice.
-func (tx *Tx) ReplaceDecisions(project, session string, fromOrd int, list []DecisionRow) error {
-	what := "replace decisions of session " + session
-	return tx.countDecisions(what, project, session, func() error {
-		if err := tx.putDecisions(what, project, session, list); err != nil {
-			return err
-		}
-		_, err := tx.exec(what, `
-DELETE FROM render_decision
-WHERE project_id = ? AND session_id = ? AND ord >= ?`, project, session, fromOrd+len(list))
-		return err
-	})
-}
-
-// PutDecisions adds the session's decisions at their positions, or writes them over those that are there.
-func (tx *Tx) PutDecisions(project, session string, list []DecisionRow) error {
-	if len(list) == 0 {
-		return nil
-	}
-	what := "put decisions of session " + session
-	return tx.countDecisions(what, project, session, func() error { return tx.putDecisions(what, project, session, list) })
-}
-
-// countDecisions counts the rows that change adds or takes away. They are numbered without gaps.
-func (tx *Tx) countDecisions(what, project, session string, change func() error) error {
-	const count = `
-SELECT coalesce(max(ord) + 1, 0)
-FROM render_decision
-WHERE project_id = ? AND session_id = ?`
-	before, err := tx.next(what, count, project, session)
-	if err == nil {
-		err = change()
-	}
-	if err != nil {
-		return err
-	}
-	after, err := tx.next(what, count, project, session)
-	if err != nil || after == before {
-		return err
-	}
-	_, err = tx.exec(what, `
-UPDATE meta
-SET value = value + ?
-WHERE name = 'rows of render_decision'`, after-before)
-	return err
-}
-
-func (tx *Tx) putDecisions(what, project, session string, list []DecisionRow) error {
-	for n := 0; len(list) > 0; list = list[n:] {
-		var sql string
-		n, sql = decisionSQL.of(len(list))
-		args := make([]any, 2, 2+6*n)
-		args[0], args[1] = project, session
-		for _, d := range list[:n] {
-			args = append(args, d.Ord, d.Kind, d.Episode, d.Form, d.Body, seal(d.seal(project, session)...))
-		}
-		if _, err := tx.exec(what, sql, args...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// decisionSQL writes decisions over those that are there. ?1 is the project, ?2 the session.
-var decisionSQL = newChunks(`
-INSERT INTO render_decision (project_id, session_id, ord, kind, episode_id, form, body, seal)
-VALUES `, "?1, ?2", 2, 6, `
-ON CONFLICT (project_id, session_id, ord) DO UPDATE
-SET kind = excluded.kind, episode_id = excluded.episode_id, form = excluded.form, body = excluded.body, seal = excluded.seal`)
 
 // CheckpointRow is a point that the server's cache can rewind to, Position in tokens. Body is the engine's JSON.
 type CheckpointRow struct {

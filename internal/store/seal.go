@@ -21,18 +21,30 @@ func seal(fields ...any) int64 {
 			size += len(s)
 		}
 	}
-	b := make([]byte, 0, size)
+	b := make(sealing, 0, size)
 	for _, f := range fields {
 		switch v := f.(type) {
 		case string:
-			b = binary.LittleEndian.AppendUint64(append(b, 's'), uint64(len(v)))
-			b = append(b, v...)
+			b = b.text(v)
 		case int64:
-			b = binary.LittleEndian.AppendUint64(append(b, 'n'), uint64(v))
+			b = b.number(v)
 		}
 	}
-	return int64(digest.FastBytes(b))
+	return b.seal()
 }
+
+// sealing is the fields of a seal one after the other, for rows that have many.
+type sealing []byte
+
+func (b sealing) text(s string) sealing {
+	return append(binary.LittleEndian.AppendUint64(append(b, 's'), uint64(len(s))), s...)
+}
+
+func (b sealing) number(n int64) sealing {
+	return binary.LittleEndian.AppendUint64(append(b, 'n'), uint64(n))
+}
+
+func (b sealing) seal() int64 { return int64(digest.FastBytes(b)) }
 
 // sealed compares a row with its seal. what names the row.
 func sealed(what string, recorded int64, fields []any) error {

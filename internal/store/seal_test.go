@@ -48,7 +48,7 @@ func TestChangedBytesAreNeverServed(t *testing.T) {
 	folds := func(r *store.Reader) error { _, err := r.Fold("p", "fold_1"); return err }
 	snapshots := func(r *store.Reader) error { _, err := r.Snapshots("p", "main"); return err }
 	key := map[string]string{"snapshot": "file", "episodic_stream": "episode_id", "anchor_set": "pin_id", "note": "note_id", "semantic_atlas": "entry_id",
-		"render_state": "session_id", "render_decision": "session_id", "receipt": "window_id", "folds": "fold_id"}
+		"render_state": "session_id", "render_decision": "(SELECT session_id FROM session WHERE num = render_decision.session_id)", "receipt": "window_id", "folds": "fold_id"}
 	tests := []struct {
 		table, id string
 		read      func(*store.Reader) error
@@ -62,7 +62,8 @@ func TestChangedBytesAreNeverServed(t *testing.T) {
 		{"semantic_atlas", "sem_1", entries, []string{"text = 'x'", "anchor_hash_at_write = 'x'", "origin = 'interpreted'", "replaces = 'x'", "created = created + 1",
 			"seal = 0"}},
 		{"render_state", "main", state, []string{"body = 'x'", "version = 5", "generation = 5", "seal = 0"}},
-		{"render_decision", "main", decisions, []string{"body = 'x'", "kind = 'x'", "form = 'x'", "episode_id = 'x'", "ord = 5", "seal = 0"}},
+		{"render_decision", "main", decisions, []string{"body = x'00'", "body = CAST(replace(CAST(body AS TEXT), '1:k', '1:l') AS BLOB)",
+			"body = CAST(replace(CAST(body AS TEXT), 'ep_1', 'ep_2') AS BLOB)", "body = CAST(CAST(body AS TEXT) || CAST(body AS TEXT) AS BLOB)", "decisions = 2", "ord = 5", "seal = 0"}},
 		{"receipt", "win_1", receipts, []string{"body = 'x'", "body = x'00'", "turn = 7", "observed = 0", "created = created + 1", "seal = 0"}},
 		{"folds", "fold_1", folds, []string{"description = 'x'", "goal = 'x'", "parent_id = 'x'", "opened_seq = 7", "closed_seq = 7", "summary = 'x'",
 			"created = created + 1", "closed = closed + 1", "seal = 0"}},

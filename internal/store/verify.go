@@ -152,7 +152,7 @@ func (v *verifier) records() error {
 		checkRows(v, `SELECT `+noteColumns+` FROM note ORDER BY project_id, session_id, seq`, scanNote),
 		checkRows(v, `SELECT `+entryColumns+` FROM semantic_atlas ORDER BY num`, scanEntry),
 		checkRows(v, `SELECT `+stateColumns+` FROM render_state ORDER BY project_id, session_id`, scanState),
-		checkRows(v, `SELECT `+decisionColumns+` FROM render_decision ORDER BY project_id, session_id, ord`, scanDecision),
+		checkRows(v, `SELECT `+decisionColumns+` FROM render_decision d LEFT JOIN session s ON s.num = d.session_id ORDER BY d.session_id, d.ord`, scanDecisions),
 		checkRows(v, `SELECT `+queueColumns+queueTables+` ORDER BY q.seq`, scanQueued),
 		checkRows(v, versionRows, scanVersion),
 		checkRows(v, `SELECT `+receiptColumns+` FROM receipt ORDER BY session_id, turn, window_id`, scanReceipt),
@@ -270,16 +270,24 @@ WHERE e.fold_id <> ''
   AND NOT EXISTS (SELECT 1 FROM folds f JOIN project p ON p.project_id = f.project_id WHERE f.fold_id = e.fold_id AND p.num = e.project_id)
 ORDER BY e.seq`},
 		{"session %s has %s rendering decisions, the last is number %s", `
-SELECT session_id, count(*), max(ord)
-FROM render_decision
-GROUP BY project_id, session_id
-HAVING count(*) <> max(ord) + 1
-ORDER BY project_id, session_id`},
-		{"session %s has rendering decisions and no rendering state", `
-SELECT DISTINCT d.session_id
+SELECT coalesce(s.session_id, d.session_id), sum(d.decisions), max(d.ord + d.decisions - 1)
 FROM render_decision d
-WHERE NOT EXISTS (SELECT 1 FROM render_state s WHERE s.project_id = d.project_id AND s.session_id = d.session_id)
-ORDER BY d.project_id, d.session_id`},
+LEFT JOIN session s ON s.num = d.session_id
+GROUP BY d.session_id
+HAVING sum(d.decisions) <> max(d.ord + d.decisions)
+ORDER BY d.session_id`},
+		{"session %s has rendering decisions and no rendering state", `
+SELECT s.session_id
+FROM session s
+WHERE EXISTS (SELECT 1 FROM render_decision d WHERE d.session_id = s.num)
+  AND NOT EXISTS (SELECT 1 FROM render_state r WHERE r.project_id = s.project_id AND r.session_id = s.session_id)
+ORDER BY s.num`},
+		{"the runs from episode number %s and %s overlap", `
+SELECT t.first, n.first
+FROM episode_tier t
+JOIN episode_tier n ON n.first = (SELECT min(first) FROM episode_tier WHERE first > t.first)
+WHERE n.first <= t.last
+ORDER BY t.first`},
 		{"fact %s comes from episode %s, which is not there", `
 SELECT f.fact_id, 'number ' || f.episode_id
 FROM symbolic_fact f
