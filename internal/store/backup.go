@@ -53,7 +53,7 @@ func (s *Store) backup(ctx context.Context, path string) (err error) {
 	}()
 	// The snapshot of one read transaction is what is copied: a writer does not make the copy begin again.
 	err = s.snapshot(ctx, s.takeReader, func(r *Reader) error {
-		if _, _, err := r.conn.number(`SELECT value FROM meta WHERE name = 'version'`); err != nil {
+		if _, _, err := r.conn.number(`SELECT 1 FROM meta`); err != nil {
 			return err
 		}
 		query := url.Values{"_pragma": {"synchronous(full)"}}

@@ -128,7 +128,7 @@ func (s *Store) run(batch []*job) {
 	err := s.ready(ctx)
 	if err == nil {
 		err = s.transact(ctx, s.wconn, func() { s.wconn = nil }, func(c *conn) error {
-			kept, appended, lax := 0, false, true
+			kept, lax := 0, true
 			waiting = s.waiting.Load()
 			s.known.check(c)
 			for _, j := range batch {
@@ -140,7 +140,6 @@ func (s *Store) run(batch []*job) {
 					kept++
 					lax = lax && j.lax
 					added += tx.added
-					appended = appended || len(tx.appended) > 0
 					waiting = (waiting || tx.queued) && !tx.entered
 					s.known.learn(tx)
 				}
@@ -154,11 +153,7 @@ func (s *Store) run(batch []*job) {
 			if s.log != nil {
 				s.log.lax = lax // until it is committed
 			}
-			if appended {
-				return nil // a higher position is another version, see [Store.Version]
-			}
-			_, err := c.exec(`UPDATE meta SET value = value + 1 WHERE name = 'version'`)
-			return fail(ctx, err, "write")
+			return nil
 		})
 	}
 	if s.log != nil {

@@ -125,11 +125,6 @@ func BenchmarkRead(b *testing.B) {
 		{"episode by id", func() {
 			read(b, s, func(r *store.Reader) error { _, err := r.Episode("p", "ep_77777"); return err })
 		}},
-		{"version", func() {
-			if _, err := s.Version(b.Context()); err != nil {
-				b.Fatal(err)
-			}
-		}},
 		{"counts", func() { read(b, s, func(r *store.Reader) error { _, err := r.Counts("p"); return err }) }},
 		{"sessions", func() { read(b, s, func(r *store.Reader) error { _, err := r.Sessions("p"); return err }) }},
 	} {

@@ -110,9 +110,6 @@ func stranger(t *testing.T, path string) {
 			return err
 		})
 	}
-	if _, err := s.Version(context.Background()); err != nil {
-		t.Errorf("Version() = %v", err)
-	}
 	if report, err := s.Verify(context.Background()); err != nil || len(report.Problems) > 0 {
 		t.Errorf("Verify() = %v, %v", report.Problems, err)
 	}

@@ -325,25 +325,3 @@ func (s *Store) putReader(c *conn) {
 		_ = c.close() // Nothing was written on it.
 	}
 }
-
-// Version changes whenever a write of any process was committed. Filling the index does not count.
-func (s *Store) Version(ctx context.Context) (uint64, error) {
-	if err := s.enter(); err != nil {
-		return 0, fail(ctx, err, "version")
-	}
-	defer s.leave()
-	c, err := s.takeReader(ctx)
-	if err != nil {
-		return 0, fail(ctx, err, "version")
-	}
-	// Each write makes one of the two higher, and none of them lower: one that appends an episode need not touch a page for it.
-	n, found, err := c.number(`SELECT value + (SELECT coalesce(max(seq), 0) FROM episodic_stream) FROM meta WHERE name = 'version'`)
-	if err != nil {
-		return 0, errors.Join(fail(ctx, err, "version"), s.giveUp(c))
-	}
-	s.putReader(c)
-	if !found {
-		return 0, fail(ctx, ErrCorrupt, "version")
-	}
-	return uint64(n), nil
-}

@@ -33,7 +33,7 @@ func Open(t testing.TB, cfg store.Config) *store.Store {
 func check(t testing.TB, s *store.Store, cfg store.Config) {
 	t.Helper()
 	ctx := context.Background() // The test's own has ended.
-	if _, err := s.Version(ctx); err != nil {
+	if err := s.Read(ctx, func(*store.Reader) error { return nil }); err != nil {
 		if cfg.Path == store.Memory {
 			return
 		}
