@@ -1,6 +1,7 @@
 package tokens_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -46,6 +47,44 @@ func BenchmarkCount(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// small is a tool result of about 2 KB with that many values: lines of a log, or the answer of a service.
+func small(facts int) string {
+	words := func(bytes int) string {
+		var b strings.Builder
+		for b.Len() < bytes {
+			fmt.Fprintf(&b, "%5d  the worker of shard %d waits for its channel; ", b.Len(), 17)
+		}
+		return b.String()[:bytes]
+	}
+	if facts == 0 {
+		return strings.ReplaceAll(words(2000), "; ", "\n")
+	}
+	var b strings.Builder
+	b.WriteString("{")
+	for j := range facts {
+		if j > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, `"key%d": %q`, j, words(1980/facts-12))
+	}
+	b.WriteString("}")
+	return b.String()
+}
+
+// BenchmarkCountSmall counts results of about 2 KB, as an agent's tools give most of theirs.
+func BenchmarkCountSmall(b *testing.B) {
+	for _, facts := range []int{0, 1, 20} {
+		b.Run(fmt.Sprintf("facts=%d", facts), func(b *testing.B) {
+			s := small(facts)
+			b.SetBytes(int64(len(s)))
+			b.ReportAllocs()
+			for b.Loop() {
+				tokens.O200k().Count(s)
+			}
+		})
 	}
 }
 

@@ -22,6 +22,7 @@ const (
 
 // classTable gives the class of every character through pages of 256, most of which are shared.
 type classTable struct {
+	ascii [utf8.RuneSelf]class // the first half of the first page
 	page  [(unicode.MaxRune + 1) >> 8]uint16
 	pages [][256]class
 }
@@ -65,16 +66,22 @@ var classes = sync.OnceValue(func() *classTable {
 	}
 	set('\r', newline)
 	set('\n', newline)
+	copy(t.ascii[:], t.pages[t.page[0]][:])
 	return t
 })
 
 // at returns the class and the length in bytes of the character at byte i of s; at the end of s it is 0 bytes of other.
 func (t *classTable) at(s string, i int) (class, int) {
+	if i < len(s) && s[i] < utf8.RuneSelf {
+		return t.ascii[s[i]], 1
+	}
+	return t.beyond(s, i)
+}
+
+// beyond is at for what is not ASCII.
+func (t *classTable) beyond(s string, i int) (class, int) {
 	if i >= len(s) {
 		return other, 0
-	}
-	if b := s[i]; b < utf8.RuneSelf {
-		return t.pages[t.page[0]][b], 1
 	}
 	r, n := utf8.DecodeRuneInString(s[i:])
 	return t.pages[t.page[r>>8]][r&0xff], n

@@ -12,13 +12,20 @@ import (
 // It is immutable and safe for concurrent use. The zero value is not an encoding; [O200k], [CL100k] and [ByName] give one.
 type Encoding struct {
 	name    string
-	next    splitFunc
+	classes *classTable
+	older   bool // splits as cl100k_base does, else as o200k_base
+	plain   plainWords
 	vocab   *vocabulary
 	special map[string]int32
 }
 
-// splitFunc returns the end of the piece that starts at byte i of s, which is valid UTF-8 and longer than i.
-type splitFunc func(s string, i int) int
+// next returns the end of the piece that starts at byte i of s, which is valid UTF-8 and longer than i.
+func (e *Encoding) next(s string, i int) int {
+	if e.older {
+		return e.classes.nextCL100k(s, i)
+	}
+	return e.classes.nextO200k(s, i)
+}
 
 // The control tokens of the encodings. They are decoded, never encoded.
 var (
@@ -36,13 +43,11 @@ var (
 )
 
 var o200k = sync.OnceValue(func() *Encoding {
-	c := classes()
-	return &Encoding{name: "o200k_base", next: c.nextO200k, vocab: load(codec.NewO200kBase().Decode, 199998), special: o200kSpecial}
+	return &Encoding{name: "o200k_base", classes: classes(), plain: plainO200k(), vocab: load(codec.NewO200kBase().Decode, 199998), special: o200kSpecial}
 })
 
 var cl100k = sync.OnceValue(func() *Encoding {
-	c := classes()
-	return &Encoding{name: "cl100k_base", next: c.nextCL100k, vocab: load(codec.NewCl100kBase().Decode, 100256), special: cl100kSpecial}
+	return &Encoding{name: "cl100k_base", classes: classes(), older: true, plain: plainCL100k(), vocab: load(codec.NewCl100kBase().Decode, 100256), special: cl100kSpecial}
 })
 
 // O200k returns the encoding o200k_base. The first call reads its vocabulary.
@@ -71,11 +76,19 @@ func (e *Encoding) Count(s string) int {
 	var m merger
 	n := 0
 	for i := 0; i < len(s); {
+		if i+8 <= len(s) {
+			x := eight(s[i:])
+			if k := e.plain.word(x); k > 0 && e.vocab.hasKey(packedEight(x, k)) {
+				n++
+				i += k
+				continue
+			}
+		}
 		end := e.next(s, i)
-		if piece := s[i:end]; e.vocab.id(piece) >= 0 {
+		if e.vocab.has(s, i, end) {
 			n++
 		} else {
-			n += len(e.vocab.merge(&m, piece))
+			n += len(e.vocab.merge(&m, s[i:end]))
 		}
 		i = end
 	}

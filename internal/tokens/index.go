@@ -1,9 +1,8 @@
 package tokens
 
 import (
+	"fmt"
 	"math/bits"
-
-	"sakur4/internal/digest"
 )
 
 // An id is found by the bytes of its token through tables of slots, half of which are free. Most of what a merge asks for is no token, and here such a question
@@ -39,12 +38,18 @@ func (v *vocabulary) index() {
 			v.short[i], v.shortIDs[i] = key, id
 			continue
 		}
-		h := digest.Fast(t)
+		h := hash(t)
 		i := h & uint64(len(v.slots)-1)
 		for v.slots[i] != 0 {
 			i = (i + 1) & uint64(len(v.slots)-1)
 		}
 		v.slots[i] = h&^0xffffffff | uint64(id+1)
+	}
+	v.numbers = true
+	for digits, n := 1, 10; digits <= 3; digits, n = digits+1, 10*n {
+		for i := range n {
+			v.numbers = v.numbers && v.id(fmt.Sprintf("%0*d", digits, i)) != noToken
+		}
 	}
 }
 
@@ -59,17 +64,71 @@ func tableSize(n int) int {
 
 // packed returns the bytes of a text of 1 to shortLen bytes and their number as one number that is not 0.
 func packed(s string) uint64 {
-	n := len(s)
-	if n < 4 {
-		return uint64(s[0]) | uint64(s[n/2])<<8 | uint64(s[n-1])<<16 | uint64(n)<<56
+	switch n := len(s); n {
+	case 1:
+		return uint64(s[0]) | 1<<56
+	case 2, 3:
+		return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[n-1])<<(8*(n-1)) | uint64(n)<<56
+	default:
+		first, last := uint64(four(s)), four(s[n-4:])
+		return first | uint64(last>>(8*(8-n)))<<32 | uint64(n)<<56
 	}
-	first, last := uint64(four(s)), four(s[n-4:])
-	return first | uint64(last>>(8*(8-n)))<<32 | uint64(n)<<56
 }
+
+// packedEight is packed for the first n bytes of the eight that x holds.
+func packedEight(x uint64, n int) uint64 { return x<<(64-8*n)>>(64-8*n) | uint64(n)<<56 }
 
 // four returns the first four bytes of s as a number.
 func four(s string) uint32 {
 	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
+}
+
+// has reports whether the piece of s from i to end is a token. It is id for most of what a text consists of, without a look at the ids.
+func (v *vocabulary) has(s string, i, end int) bool {
+	n := end - i
+	switch {
+	case n == 1:
+		return true // every byte is one
+	case n <= 3 && v.numbers && isDigit(s[i]) && isDigit(s[end-1]):
+		return true // splitting leaves nothing between two digits but a third
+	case n > shortLen || i+8 > len(s):
+		return v.id(s[i:end]) != noToken
+	}
+	return v.hasKey(packedEight(eight(s[i:]), n))
+}
+
+// hasKey is has for what is packed.
+func (v *vocabulary) hasKey(key uint64) bool {
+	for i := int(key * spread >> v.shift); ; i = (i + 1) & (len(v.short) - 1) {
+		switch v.short[i] {
+		case key:
+			return true
+		case 0:
+			return false
+		}
+	}
+}
+
+// hash returns a hash of a token or piece of more than shortLen bytes. All its bits depend on all bytes.
+func hash(s string) uint64 {
+	n := len(s)
+	h := uint64(n)
+	for i := 0; i+16 < n; i += 16 {
+		h = fold(h^eight(s[i:]), spread^eight(s[i+8:]))
+	}
+	return fold(h^eight(s[max(0, n-16):]), spread^eight(s[n-8:])) // these may have bytes in common
+}
+
+// fold returns the halves of a product as one.
+func fold(a, b uint64) uint64 {
+	high, low := bits.Mul64(a, b)
+	return high ^ low
+}
+
+// eight returns the first eight bytes of s as a number.
+func eight(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
 // id returns the id of the token that is exactly piece, or noToken.
@@ -89,7 +148,7 @@ func (v *vocabulary) id(piece string) int32 {
 		}
 	}
 	slots := v.slots
-	h := digest.Fast(piece)
+	h := hash(piece)
 	for i := h; ; i++ {
 		s := slots[i&uint64(len(slots)-1)]
 		if s == 0 {
@@ -102,3 +161,5 @@ func (v *vocabulary) id(piece string) int32 {
 		}
 	}
 }
+
+func isDigit(b byte) bool { return b-'0' < 10 }

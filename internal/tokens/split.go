@@ -1,5 +1,7 @@
 package tokens
 
+import "unicode/utf8"
+
 // The splitting rules are regular expressions in their published form. They are followed here by hand, alternative by alternative, in time proportional to the
 // length of the text: the expressions look back and ahead over a run of spaces or letters, and a run is walked at most twice.
 
@@ -7,7 +9,7 @@ package tokens
 //
 //	(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
 func (t *classTable) nextCL100k(s string, i int) int {
-	if n := suffix(s[i:]); n > 0 {
+	if n := suffix(s, i); n > 0 {
 		return i + n
 	}
 	c, n := t.at(s, i)
@@ -41,13 +43,28 @@ func (t *classTable) nextCL100k(s string, i int) int {
 //	[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|
 //	\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
 func (t *classTable) nextO200k(s string, i int) int {
+	if i+1 < len(s) && s[i] < utf8.RuneSelf && s[i+1] < utf8.RuneSelf {
+		// Two characters of ASCII leave one or two of the alternatives.
+		switch c, after := t.ascii[s[i]], t.ascii[s[i+1]]; {
+		case c == number:
+			return t.numbers(s, i)
+		case c == newline, c == space && (after == space || after == newline || after == number):
+			return t.spaces(s, i)
+		case c == other && after != upper && after != lower, s[i] == ' ' && after == other:
+			return t.symbols(s, i, true)
+		}
+	}
 	c, n := t.at(s, i)
 	j := i
 	if c == other || c == space { // a mark is part of the word: it ends the word where only capitals follow
 		j = i + n
 	}
-	if end := t.word(s, j); end > 0 {
-		return end + suffix(s[end:])
+	end, sure := asciiWord(s, j)
+	if !sure {
+		end = t.word(s, j)
+	}
+	if end > j {
+		return end + suffix(s, end)
 	}
 	if c == number {
 		return t.numbers(s, i)
@@ -56,6 +73,24 @@ func (t *classTable) nextO200k(s string, i int) int {
 		return end
 	}
 	return t.spaces(s, i)
+}
+
+// asciiWord is word for text of which the next eight bytes tell most: the end of [A-Z]*[a-z]* at i. sure is false where a character beyond ASCII follows, which
+// may belong to the word.
+func asciiWord(s string, i int) (end int, sure bool) {
+	for i < len(s) && s[i]-'A' < 26 {
+		i++
+	}
+	for ; i+8 <= len(s); i += 8 {
+		if n := smallRun(eight(s[i:]), 0); n < 8 {
+			i += n
+			return i, s[i] < utf8.RuneSelf
+		}
+	}
+	for i < len(s) && s[i]-'a' < 26 {
+		i++
+	}
+	return i, i == len(s) || s[i] < utf8.RuneSelf
 }
 
 // word returns the end of [Upper]*[Lower]+ at i, where characters without case and marks are both, or else of [Upper]+, or 0 where neither starts.
@@ -107,9 +142,16 @@ func (t *classTable) symbols(s string, i int, slash bool) int {
 		i++
 	}
 	end := i
-	for {
-		c, n := t.at(s, end)
-		if n == 0 || c != other && c != mark {
+	for end < len(s) {
+		if b := s[end]; b < utf8.RuneSelf {
+			if t.ascii[b] != other {
+				break
+			}
+			end++
+			continue
+		}
+		c, n := t.beyond(s, end)
+		if c != other && c != mark {
 			break
 		}
 		end += n
@@ -127,8 +169,13 @@ func (t *classTable) symbols(s string, i int, slash bool) int {
 // last character, which belongs to what follows, unless it is the only one.
 func (t *classTable) spaces(s string, i int) int {
 	end, last, line := i, i, 0
-	for {
-		c, n := t.at(s, end)
+	for end < len(s) {
+		c, n := other, 1
+		if b := s[end]; b < utf8.RuneSelf {
+			c = t.ascii[b]
+		} else {
+			c, n = t.beyond(s, end)
+		}
 		if c != space && c != newline {
 			break
 		}
@@ -148,9 +195,17 @@ func (t *classTable) spaces(s string, i int) int {
 
 func isLetter(c class) bool { return c == upper || c == lower || c == letter }
 
-// suffix returns the length of (?i:'s|'t|'re|'ve|'m|'ll|'d) at the start of s, or 0. Case folding makes ſ (U+017F) an s; no other character outside ASCII folds to one of these.
-func suffix(s string) int {
-	if len(s) < 2 || s[0] != '\'' {
+// suffix returns the length of (?i:'s|'t|'re|'ve|'m|'ll|'d) at byte i of s, or 0. Case folding makes ſ (U+017F) an s; no other character outside ASCII folds to one of these.
+func suffix(s string, i int) int {
+	if i >= len(s) || s[i] != '\'' {
+		return 0
+	}
+	return contraction(s[i:])
+}
+
+// contraction is suffix for what begins with an apostrophe.
+func contraction(s string) int {
+	if len(s) < 2 {
 		return 0
 	}
 	switch s[1] | 0x20 {

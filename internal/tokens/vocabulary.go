@@ -22,6 +22,7 @@ type vocabulary struct {
 	single   [256]int32 // the id of each byte
 	pair     []int32    // the id of each two bytes, at b0<<8 | b1, or noToken
 	longest  int        // the length of the longest token in bytes
+	numbers  bool       // one to three digits are always a token
 }
 
 // load reads n tokens, ids 0 to n-1, through decode. It panics if the vocabulary is not the one that this package was built for: every id has bytes of its own
