@@ -1,7 +1,6 @@
 package prompt
 
 import (
-	"fmt"
 	"iter"
 	"regexp"
 	"slices"
@@ -27,7 +26,10 @@ const (
 )
 
 // mark returns the text that stands for field n. Of numbers with more than markDigits digits none is found again.
-func mark(n int) string { return fmt.Sprintf("x%s%0*d%sx", markFront, markDigits, n, markBack) }
+func mark(n int) string {
+	digits := strconv.Itoa(n)
+	return "x" + markFront + strings.Repeat("0", max(markDigits-len(digits), 0)) + digits + markBack + "x"
+}
 
 // found is a mark in a text: where it stands, and the number of its field.
 type found struct{ start, end, field int }
@@ -107,7 +109,7 @@ func marked(items []Item) []Item {
 			m.Reasoning = next()
 		}
 		for _, c := range it.Message.Calls {
-			m.Calls = append(m.Calls, episode.Call{ID: c.ID, Name: next(), Arguments: fmt.Sprintf(`{"k" : "%s"}`, next())})
+			m.Calls = append(m.Calls, episode.Call{ID: c.ID, Name: next(), Arguments: `{"k" : "` + next() + `"}`})
 		}
 		out[i] = Item{Message: m}
 	}
@@ -144,13 +146,21 @@ func layout(text, skeleton string, items []Item, controls []string, toolsText st
 		seg string // what stands before the field
 		f   *field
 	}
-	var pieces []piece
+	pieces := make([]piece, 0, len(fs))
+	// What stands between two fields is the same over and over: what there is to see in it is looked for once.
+	bares := map[string]string{} // without the argument's beginning
+	begins := map[string]int{}   // where the second of two messages begins
 	at := 0
 	for m := range marks(skeleton, len(fs)) {
 		seg := skeleton[at:m.start]
 		at = m.end
 		if fs[m.field].args {
-			seg = argBefore.ReplaceAllString(seg, "")
+			bare, known := bares[seg]
+			if !known {
+				bare = argBefore.ReplaceAllString(seg, "")
+				bares[seg] = bare
+			}
+			seg = bare
 			if loc := argAfter.FindStringIndex(skeleton[at:]); loc != nil {
 				at += loc[1]
 			}
@@ -166,8 +176,6 @@ func layout(text, skeleton string, items []Item, controls []string, toolsText st
 			ends[0] = tools.end
 		}
 	}
-	// What stands between two messages is the same over and over: where in it the second begins is looked for once.
-	begins := map[string]int{}
 	pos, prev := 0, -1
 	aligned := true // the text is the skeleton with other fields, and nothing else
 	for i, pc := range pieces {

@@ -20,23 +20,22 @@ const (
 	runBytes = 1 << 15
 )
 
-const decisionColumns = `d.ord, d.decisions, d.body, coalesce(s.project_id, ''), coalesce(s.session_id, ''), d.seal`
+const decisionColumns = `d.ord, d.decisions, d.body, d.seal`
 
-// scanDecisions reads a run.
-func scanDecisions(s *sqlite3.Stmt) ([]DecisionRow, error) {
-	first, n, session := s.ColumnInt(0), s.ColumnInt(1), s.ColumnText(4)
-	what := fmt.Sprintf("decisions %d to %d of session %s", first, first+n-1, session)
-	list, err := parseDecisions(first, s.ColumnText(2))
-	if err == nil && len(list) != n {
-		err = fmt.Errorf("there are %d: %w", len(list), ErrCorrupt)
+// decisionsOf returns the scan of runs of a session.
+func decisionsOf(project, session string) func(*sqlite3.Stmt) ([]DecisionRow, error) {
+	return func(s *sqlite3.Stmt) ([]DecisionRow, error) {
+		first, n := s.ColumnInt(0), s.ColumnInt(1)
+		what := fmt.Sprintf("decisions %d to %d of session %s", first, first+n-1, session)
+		list, err := parseDecisions(first, n, s.ColumnText(2))
+		if err != nil {
+			return nil, &failure{what, err}
+		}
+		if s.ColumnInt64(3) != sealDecisions(project, session, list) {
+			return nil, unlike(what)
+		}
+		return list, nil
 	}
-	if err != nil {
-		return nil, &failure{what, err}
-	}
-	if s.ColumnInt64(5) != sealDecisions(s.ColumnText(3), session, list) {
-		return nil, unlike(what)
-	}
-	return list, nil
 }
 
 // sealDecisions is the seal of a run.
@@ -58,8 +57,9 @@ func (d *DecisionRow) append(b []byte) []byte {
 	return b
 }
 
-// parseDecisions is the inverse of append, for all decisions of a run.
-func parseDecisions(first int, all string) (list []DecisionRow, err error) {
+// parseDecisions is the inverse of append, for all n decisions of a run.
+func parseDecisions(first, n int, all string) ([]DecisionRow, error) {
+	list := make([]DecisionRow, 0, min(max(n, 0), maxRun))
 	rest := all
 	for len(rest) > 0 {
 		d := DecisionRow{Ord: first + len(list)}
@@ -73,6 +73,9 @@ func parseDecisions(first int, all string) (list []DecisionRow, err error) {
 		}
 		list = append(list, d)
 	}
+	if len(list) != n {
+		return nil, fmt.Errorf("there are %d: %w", len(list), ErrCorrupt)
+	}
 	return list, nil
 }
 
@@ -84,7 +87,7 @@ SELECT `+decisionColumns+`
 FROM session s
 JOIN render_decision d ON d.session_id = s.num
 WHERE s.project_id = ? AND s.session_id = ?
-ORDER BY d.ord`, []any{project, session}, scanDecisions) {
+ORDER BY d.ord`, []any{project, session}, decisionsOf(project, session)) {
 		if err != nil {
 			return nil, err
 		}
@@ -111,19 +114,23 @@ func (tx *Tx) ReplaceDecisions(project, session string, fromOrd int, list []Deci
 		return err
 	}
 	var kept []DecisionRow // of the run that fromOrd is in the middle of
+	scan := decisionsOf(project, session)
 	err = tx.each(what, `
 SELECT `+decisionColumns+`
 FROM render_decision d
-JOIN session s ON s.num = d.session_id
-WHERE d.session_id = ? AND d.ord = (SELECT max(ord) FROM render_decision WHERE session_id = ?1 AND ord < ?2) AND d.ord + d.decisions > ?2`, []any{num, fromOrd},
-		func(s *sqlite3.Stmt) error {
-			run, err := scanDecisions(s)
-			if err != nil {
-				return fail(tx.ctx, err, "%s", what)
-			}
-			kept = run[:fromOrd-run[0].Ord]
+WHERE d.session_id = ? AND d.ord < ?
+ORDER BY d.ord DESC
+LIMIT 1`, []any{num, fromOrd}, func(s *sqlite3.Stmt) error {
+		if s.ColumnInt(0)+s.ColumnInt(1) <= fromOrd {
 			return nil
-		})
+		}
+		run, err := scan(s)
+		if err != nil {
+			return fail(tx.ctx, err, "%s", what)
+		}
+		kept = run[:fromOrd-run[0].Ord]
+		return nil
+	})
 	if err != nil {
 		return err
 	}

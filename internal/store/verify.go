@@ -152,7 +152,11 @@ func (v *verifier) records() error {
 		checkRows(v, `SELECT `+noteColumns+` FROM note ORDER BY project_id, session_id, seq`, scanNote),
 		checkRows(v, `SELECT `+entryColumns+` FROM semantic_atlas ORDER BY num`, scanEntry),
 		checkRows(v, `SELECT `+stateColumns+` FROM render_state ORDER BY project_id, session_id`, scanState),
-		checkRows(v, `SELECT `+decisionColumns+` FROM render_decision d LEFT JOIN session s ON s.num = d.session_id ORDER BY d.session_id, d.ord`, scanDecisions),
+		checkRows(v, `
+SELECT `+decisionColumns+`, coalesce(s.project_id, ''), coalesce(s.session_id, '')
+FROM render_decision d
+LEFT JOIN session s ON s.num = d.session_id
+ORDER BY d.session_id, d.ord`, func(s *sqlite3.Stmt) ([]DecisionRow, error) { return decisionsOf(s.ColumnText(4), s.ColumnText(5))(s) }),
 		checkRows(v, `SELECT `+queueColumns+queueTables+` ORDER BY q.seq`, scanQueued),
 		checkRows(v, versionRows, scanVersion),
 		checkRows(v, `SELECT `+receiptColumns+` FROM receipt ORDER BY session_id, turn, window_id`, scanReceipt),
