@@ -45,19 +45,26 @@ type waiting struct {
 	pins  []pin.Pin
 	notes []turn.Note
 	folds []rendering.Fold // that were closed since
+	// unmeasured says that nobody has entered yet what the server measured of the last prompt.
+	unmeasured bool
 }
 
 // load returns a prompt with everything that the record holds now. It goes on from l, and reads the session's anew where that is nil or behind the store.
 func (s *Session) load(ctx context.Context, l *live, srv rendering.Server) (*live, waiting, error) {
 	var w waiting
 	err := s.e.st.Read(ctx, func(r *store.Reader) error {
-		revision, err := r.RenderGeneration(s.e.project, s.id)
+		window := ""
+		if l != nil {
+			window, _ = l.prompt.Last()
+		}
+		look, err := r.Outlook(s.e.project, s.id, window)
 		if err != nil {
 			return err
 		}
 		switch {
-		case l != nil && revision == l.revision:
-		case revision == 0:
+		case l != nil && look.Generation == l.revision:
+			w.unmeasured = !look.Observed
+		case look.Generation == 0:
 			l = &live{prompt: rendering.New(s.rendering(), srv.Profile)}
 		default: // nothing is in memory, or another process has sent a prompt of this session
 			if l, err = s.restore(r, srv.Profile); err != nil {
@@ -68,16 +75,23 @@ func (s *Session) load(ctx context.Context, l *live, srv rendering.Server) (*liv
 		if err := l.prompt.Extend(srv, s.since(r, l.prompt.Covered())); err != nil {
 			return err
 		}
-		rows, err := r.Pins(s.e.project, false)
-		if err != nil {
-			return err
+		if look.Pins {
+			rows, err := r.Pins(s.e.project, false)
+			if err != nil {
+				return err
+			}
+			w.pins = rendered(rows)
 		}
-		w.pins = rendered(rows)
-		notes, err := r.Notes(s.e.project, s.id, true)
-		for _, n := range notes {
-			w.notes = append(w.notes, turn.Note{ID: n.ID, Kind: turn.NoteKind(n.Kind), Text: n.Text})
+		if look.Notes {
+			notes, err := r.Notes(s.e.project, s.id, true)
+			if err != nil {
+				return err
+			}
+			for _, n := range notes {
+				w.notes = append(w.notes, turn.Note{ID: n.ID, Kind: turn.NoteKind(n.Kind), Text: n.Text})
+			}
 		}
-		if err == nil {
+		if look.Folds {
 			w.folds, err = s.closedFolds(r, l.prompt)
 		}
 		return err

@@ -120,7 +120,7 @@ func (s *Session) next(ctx context.Context, head Head, down error) (*Window, err
 
 // request gathers what a prompt is made for.
 func (s *Session) request(srv rendering.Server, head Head, w waiting) rendering.Request {
-	return rendering.Request{Server: srv, Head: rendering.Head{System: head.System, Tools: head.Tools}, Pins: w.pins, Notes: w.notes, Folds: w.folds,
+	return rendering.Request{Server: srv, Head: rendering.Head{System: head.System, Tools: head.Tools}, Pins: w.pins, Notes: w.notes, Folds: w.folds, Unmeasured: w.unmeasured,
 		ID: func() string { return s.e.id("win") }}
 }
 

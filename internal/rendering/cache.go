@@ -11,8 +11,12 @@ import (
 
 // resume gives a rendering that was read from the store the model of the server's cache again. It counts what was sent as it was sent, before the head, the
 // pins, a fold or another template changes any of it: the server holds the old bytes, whatever the next prompt is made of.
-func (p *Prompt) resume(ctx context.Context, srv Server) error {
+func (p *Prompt) resume(ctx context.Context, in Request) error {
+	srv := in.Server
 	if p.cache != nil {
+		if in.Unmeasured {
+			return nil
+		}
 		return p.replay(ctx) // another engine may have measured what this one made
 	}
 	if p.counter != nil || p.state.Cache == nil || srv.Fallback != "" {

@@ -36,7 +36,7 @@ type Plan struct {
 // The errors are those of [Prompt.Next].
 func (p *Prompt) Compact(ctx context.Context, in Request) (*Plan, error) {
 	p.notes = slices.Clone(p.state.Named)
-	if err := p.resume(ctx, in.Server); err != nil {
+	if err := p.resume(ctx, in); err != nil {
 		return nil, err
 	}
 	if err := p.fold(in.Folds); err != nil {

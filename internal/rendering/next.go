@@ -22,6 +22,8 @@ type Request struct {
 	Pins  []pin.Pin
 	Notes []turn.Note
 	Folds []Fold
+	// Unmeasured says that there is no measurement of the last prompt to look for in its receipt.
+	Unmeasured bool
 	// ID gives the id of the prompt. Swapped asks the server whether it has become another one; nil where there is no use in asking. Only for [Prompt.Next].
 	ID      func() string
 	Swapped func(context.Context) bool
@@ -46,7 +48,7 @@ var ErrSwapped = errors.New("rendering: the server has become another one")
 // The errors are [*CountError], [ErrSwapped], and [*evict.OverflowError] where not even the shortest prompt fits; and those of [Record].
 func (p *Prompt) Next(ctx context.Context, in Request) (*Made, error) {
 	p.notes = slices.Clone(p.state.Named)
-	if err := p.resume(ctx, in.Server); err != nil {
+	if err := p.resume(ctx, in); err != nil {
 		return nil, err
 	}
 	if err := p.fold(in.Folds); err != nil {

@@ -20,7 +20,7 @@ type Slot struct {
 
 // ModelSlot has the model of the server's slot at hand, as the server is now. The error is a [*CountError], or one of [Record].
 func (p *Prompt) ModelSlot(ctx context.Context, srv Server) error {
-	if err := p.resume(ctx, srv); err != nil {
+	if err := p.resume(ctx, Request{Server: srv}); err != nil {
 		return err
 	}
 	p.countWith(srv)

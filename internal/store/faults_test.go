@@ -44,6 +44,7 @@ func TestAFailedQueryIsAnErrorNeverZero(t *testing.T) {
 			"Episodes":     func() error { _, err := drain(r.Episodes(store.EpisodeFilter{Project: "p"})); return err },
 			"RenderState":  func() error { _, err := r.RenderState("p", "s"); return err },
 			"Decisions":    func() error { _, err := r.Decisions("p", "s"); return err },
+			"Outlook":      func() error { _, err := r.Outlook("p", "s", "x"); return err },
 			"LastReceipt":  func() error { _, err := r.LastReceipt("p", "s"); return err },
 			"Receipts":     func() error { _, err := drain(r.Receipts("p", "s")); return err },
 			"Evictions":    func() error { _, err := drain(r.Evictions("p", "s")); return err },

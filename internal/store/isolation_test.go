@@ -49,6 +49,8 @@ func everything(r *store.Reader, project, other string) (map[string]any, error) 
 	keep("RenderState", state, err)
 	generation, err := r.RenderGeneration(project, "s")
 	keep("RenderGeneration", generation, err)
+	outlook, err := r.Outlook(project, "s", "win_"+other)
+	keep("Outlook", outlook, err)
 	state, err = r.LastRenderState(project)
 	keep("LastRenderState", state, err)
 	decisions, err := r.Decisions(project, "s")
@@ -250,7 +252,7 @@ func TestProjectsNeverSeeEachOther(t *testing.T) {
 func TestEveryMethodIsAsked(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{"Projects": true, "HasProject": true, "VectorTop": true} // of every project on purpose
-	for _, name := range []string{"Episode", "SessionEpisodes", "Episodes", "LastSeq", "Sessions", "Pins", "Notes", "RenderState", "RenderGeneration", "LastRenderState", "Decisions", "Receipt",
+	for _, name := range []string{"Episode", "SessionEpisodes", "Episodes", "LastSeq", "Sessions", "Pins", "Notes", "RenderState", "RenderGeneration", "LastRenderState", "Decisions", "Receipt", "Outlook",
 		"LastReceipt", "ReceiptBefore", "Receipts", "Evictions", "Checkpoints", "Fact", "Facts", "FactVersions", "Edges", "Related", "InDegree", "Marks", "SearchEpisodes", "SearchFacts",
 		"Fold", "Folds", "Snapshots", "SnapshotPrompt", "Counts", "Entry", "Entries", "Freshness", "SearchEntries",
 		"File", "Files", "FileIndex", "GoneFact", "Index", "SymbolKeys", "SymbolsByKey",

@@ -47,6 +47,29 @@ WHERE project_id = ? AND session_id = ?`, []any{project, session}, func(s *sqlit
 	return generation, err
 }
 
+// Outlook is what a session's next prompt has to ask for: Generation is as [Reader.RenderGeneration] says; Pins are in force, Notes wait for their place, Folds were
+// closed, now or earlier; Observed says that the window's receipt has the server's own numbers.
+type Outlook struct {
+	Generation                   int
+	Pins, Notes, Folds, Observed bool
+}
+
+// Outlook looks for all of it with one statement: mostly there is nothing, and a statement costs as much as what it reads.
+func (r *Reader) Outlook(project, session, windowID string) (o Outlook, err error) {
+	err = r.each("outlook of session "+session, `
+SELECT
+  coalesce((SELECT generation FROM render_state WHERE project_id = ?1 AND session_id = ?2), 0),
+  EXISTS (SELECT 1 FROM anchor_set WHERE project_id = ?1 AND retired = 0),
+  EXISTS (SELECT 1 FROM note WHERE project_id = ?1 AND session_id = ?2 AND placed = 0),
+  EXISTS (SELECT 1 FROM folds WHERE project_id = ?1 AND session_id = ?2 AND closed_seq <> 0),
+  EXISTS (SELECT 1 FROM receipt
+    WHERE session_id = (SELECT num FROM session WHERE project_id = ?1 AND session_id = ?2) AND window_id = ?3 AND observed = 1)`, []any{project, session, windowID}, func(s *sqlite3.Stmt) error {
+		o = Outlook{s.ColumnInt(0), s.ColumnBool(1), s.ColumnBool(2), s.ColumnBool(3), s.ColumnBool(4)}
+		return nil
+	})
+	return o, err
+}
+
 // LastRenderState returns the state of the project's session that was changed last; [ErrNotFound] before the first.
 func (r *Reader) LastRenderState(project string) (RenderState, error) {
 	return one(r, "last render state", `
