@@ -82,7 +82,7 @@ func (s *Session) tryForced(ctx context.Context, head Head, target int) (*Plan, 
 // forced plans on a prompt of its own, which is nil where there is nothing to carry out.
 func (s *Session) forced(ctx context.Context, head Head, target int, down error) (*Plan, *compacted, error) {
 	srv := s.server(ctx, down)
-	l, w, err := s.load(ctx, nil, srv)
+	l, w, err := s.load(ctx, s.live.anew(srv.Profile), srv)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -40,6 +40,18 @@ type live struct {
 	window   *Window          // the last one, for a call without a new turn
 }
 
+// anew returns what reading the session anew would give as of the revision of l, nil where that is to be read.
+func (l *live) anew(profile boundary.Profile) *live {
+	if l == nil {
+		return nil
+	}
+	p := l.prompt.Anew(profile)
+	if p == nil {
+		return nil
+	}
+	return &live{prompt: p, revision: l.revision}
+}
+
 // waiting is what waits to be said in a session's prompt.
 type waiting struct {
 	pins  []pin.Pin

@@ -36,8 +36,9 @@ func (p *Prompt) Changes() (Changes, error) {
 	if err != nil {
 		return Changes{}, fmt.Errorf("rendering: state: %w", err)
 	}
+	p.coming = string(body)
 	entries := p.chat.Entries
-	out := Changes{Body: string(body), Version: turn.Version, First: p.dirty, Decisions: make([]Decision, 0, len(entries)-p.dirty), Anew: p.dirty < p.stored,
+	out := Changes{Body: p.coming, Version: turn.Version, First: p.dirty, Decisions: make([]Decision, 0, len(entries)-p.dirty), Anew: p.dirty < p.stored,
 		Window: p.state.Window, Placed: p.placed}
 	for i, e := range entries[p.dirty:] {
 		out.Decisions = append(out.Decisions, Decision{Ord: p.dirty + i, Kind: string(e.Kind), Episode: e.Episode, Form: string(e.Form), Body: e.Body()})
@@ -58,5 +59,6 @@ func (p *Prompt) Changes() (Changes, error) {
 // Stored says that the store has the changes.
 func (p *Prompt) Stored() {
 	p.dirty, p.stored = len(p.chat.Entries), len(p.chat.Entries)
+	p.body, p.coming = p.coming, ""
 	p.known, p.done, p.placed = true, nil, nil
 }

@@ -22,8 +22,10 @@ type Prompt struct {
 	known  bool // to the store
 	chat   *turn.Chat
 	esc    *turn.Escaper
-	dirty  int // entries from here on are not stored as they are
-	stored int // decisions in the store
+	dirty  int    // entries from here on are not stored as they are
+	stored int    // decisions in the store
+	body   string // of the state in the store, and that which is on its way there
+	coming string
 
 	counter    *prompt.Counter
 	counterKey string

@@ -116,8 +116,8 @@ func session(t *testing.T, seed uint64, shift bool) {
 			}
 		}
 	}
-	if compactions == 0 || forced == 0 {
-		t.Errorf("%d compactions and %d forced ones in the whole session, want some of both", compactions, forced)
+	if compactions == 0 || forced == 0 || r.anew == 0 {
+		t.Errorf("%d compactions and %d forced ones in the whole session, %d of them also in memory, want some of each", compactions, forced, r.anew)
 	}
 }
 

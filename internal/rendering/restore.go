@@ -26,16 +26,12 @@ type Decision struct {
 // Restore returns the prompt that was stored, for a server of that profile. The error is a [*DamageError] where no prompt can be made of what is stored, else one of the
 // functions'.
 func Restore(opt Options, profile boundary.Profile, in Stored) (*Prompt, error) {
-	st, err := readState(in.Body)
+	p, err := begin(opt, profile, in.Body)
 	if err != nil {
 		return nil, err
 	}
-	p := &Prompt{opt: opt, state: st, known: true, profile: profile, words: &vocabulary{}, esc: turn.NewEscaper(turn.Controls(st.Controls))}
-	for _, later := range st.Later {
-		p.esc = p.esc.Then(turn.Controls(later.Controls), later.From)
-	}
-	if st.InSlot != "" && st.InSlot != SlotEmpty {
-		if p.saved, err = in.Slot(st.InSlot); err != nil {
+	if p.inSnapshot() {
+		if p.saved, err = in.Slot(p.state.InSlot); err != nil {
 			return nil, err
 		}
 	}
@@ -57,11 +53,55 @@ func Restore(opt Options, profile boundary.Profile, in Stored) (*Prompt, error) 
 		e.Render(rec, p.esc)
 		entries = append(entries, e)
 	}
-	if len(entries) < st.Sent {
-		return nil, &DamageError{fmt.Errorf("%d messages were sent, of which %d decisions are left", st.Sent, len(entries))}
+	if err := p.hold(entries); err != nil {
+		return nil, err
 	}
-	p.chat = turn.Restore(p.esc, entries, st.Covered, st.Spoken)
-	p.chat.Pending = st.Pending
-	p.dirty, p.stored = len(entries), len(entries)
 	return p, nil
+}
+
+// Anew returns the prompt that [Restore] would make of what is stored, for a server of that profile, without reading it again. It is nil where that cannot be had.
+func (p *Prompt) Anew(profile boundary.Profile) *Prompt {
+	if p.body == "" || p.dirty < p.stored || len(p.chat.Entries) < p.stored {
+		return nil
+	}
+	out, err := begin(p.opt, profile, p.body)
+	if err != nil || out.inSnapshot() {
+		return nil
+	}
+	entries := make([]*turn.Entry, p.stored)
+	for i, e := range p.chat.Entries[:p.stored] {
+		same := *e // what a decision renders to is the same each time
+		entries[i] = &same
+	}
+	if out.hold(entries) != nil {
+		return nil
+	}
+	return out
+}
+
+// begin returns a prompt of which the state is stored, without its messages.
+func begin(opt Options, profile boundary.Profile, body string) (*Prompt, error) {
+	st, err := readState(body)
+	if err != nil {
+		return nil, err
+	}
+	p := &Prompt{opt: opt, state: st, body: body, known: true, profile: profile, words: &vocabulary{}, esc: turn.NewEscaper(turn.Controls(st.Controls))}
+	for _, later := range st.Later {
+		p.esc = p.esc.Then(turn.Controls(later.Controls), later.From)
+	}
+	return p, nil
+}
+
+// inSnapshot reports whether the slot was restored from a snapshot, and nothing sent since.
+func (p *Prompt) inSnapshot() bool { return p.state.InSlot != "" && p.state.InSlot != SlotEmpty }
+
+// hold gives the prompt the messages that are stored.
+func (p *Prompt) hold(entries []*turn.Entry) error {
+	if len(entries) < p.state.Sent {
+		return &DamageError{fmt.Errorf("%d messages were sent, of which %d decisions are left", p.state.Sent, len(entries))}
+	}
+	p.chat = turn.Restore(p.esc, entries, p.state.Covered, p.state.Spoken)
+	p.chat.Pending = p.state.Pending
+	p.dirty, p.stored = len(entries), len(entries)
+	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"sakur4/boundary"
 	"sakur4/evict"
 	"sakur4/internal/digest"
@@ -37,6 +39,7 @@ type rig struct {
 	prompt    *rendering.Prompt
 	shown     []turn.Message // of the prompt, since it was restored
 	closed    []rendering.Fold
+	anew      int // how often the prompt in memory was tried in place of the stored one
 }
 
 const window = 20000
@@ -172,24 +175,49 @@ func (r *rig) restore() {
 	r.prompt, r.shown = p, nil
 }
 
-// compact compacts the prompt as it is stored, and stores what is worth it.
+// compact compacts the prompt as it is stored, and stores what is worth it. The one that is in memory gives the same where it can take its place.
 func (r *rig) compact(target int) *rendering.Plan {
 	r.t.Helper()
-	r.restore()
-	r.extend()
 	in := r.request()
 	in.Target = target
-	plan, err := r.prompt.Compact(r.t.Context(), in)
-	if err != nil {
-		r.t.Fatalf("Compact(%d): %v", target, err)
-	}
-	if plan.Applied {
+	plan := func() (*rendering.Plan, rendering.Changes) {
+		r.extend()
+		plan, err := r.prompt.Compact(r.t.Context(), in)
+		if err != nil {
+			r.t.Fatalf("Compact(%d): %v", target, err)
+		}
+		if !plan.Applied {
+			return plan, rendering.Changes{}
+		}
 		r.prompt.Settle()
+		changes, err := r.prompt.Changes()
+		if err != nil {
+			r.t.Fatalf("Changes: %v", err)
+		}
+		return plan, changes
+	}
+	anew := r.prompt.Anew(r.server.Profile)
+	r.restore()
+	read := r.prompt
+	fromStore, changes := plan()
+	if anew != nil {
+		r.anew++
+		r.prompt = anew
+		fromMemory, same := plan()
+		if diff := cmp.Diff(fromStore, fromMemory); diff != "" {
+			r.t.Errorf("Compact(%d) of the prompt in memory (-as stored +in memory):\n%s", target, diff)
+		}
+		if diff := cmp.Diff(changes, same); diff != "" {
+			r.t.Errorf("Changes after Compact(%d) of the prompt in memory (-as stored +in memory):\n%s", target, diff)
+		}
+		r.prompt = read
+	}
+	if fromStore.Applied {
 		r.store()
 	} else {
 		r.restore()
 	}
-	return plan
+	return fromStore
 }
 
 // fold has a summary stand for the newest call and its result, where they are the newest turns.
