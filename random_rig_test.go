@@ -261,10 +261,20 @@ func (r *rig) session(other bool) *sakur4.Session {
 	return r.other.Session("s")
 }
 
-// version counts the writes to the store.
+// version tells whether anything was written that a call could write; filling the index and the ledger does not count.
 func (r *rig) version() any {
-	rows, err := r.raw.Query(`SELECT value + (SELECT coalesce(max(seq), 0) FROM episodic_stream) FROM meta WHERE name = 'version'`)
-	if err != nil || len(rows) != 1 {
+	rows, err := r.raw.Query(`
+SELECT
+  (SELECT coalesce(max(seq), 0) FROM episodic_stream) || '; ' ||
+  (SELECT group_concat(name || ' ' || value, '; ') FROM meta WHERE name LIKE 'rows of %' AND name <> 'rows of symbolic_fact_version') || '; ' ||
+  (SELECT coalesce(group_concat(session_id || ' ' || generation || ' ' || seal, '; '), '') FROM render_state) || '; ' ||
+  (SELECT coalesce(group_concat(first || ' ' || last || ' ' || eviction_tier, '; '), '') FROM episode_tier) || '; ' ||
+  (SELECT coalesce(sum(observed), 0) FROM receipt) || '; ' ||
+  (SELECT coalesce(sum(closed_seq), 0) FROM folds) || '; ' ||
+  (SELECT coalesce(sum(retired), 0) FROM anchor_set) || '; ' ||
+  (SELECT coalesce(sum(placed), 0) FROM note) || '; ' ||
+  (SELECT count(*) FROM dependency_graph_edge)`)
+	if err != nil || len(rows) != 1 || rows[0][0] == nil {
 		r.t.Fatalf("version: %v %v", rows, err)
 	}
 	return rows[0][0]
