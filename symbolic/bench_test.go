@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"sakur4/internal/episode"
 	"sakur4/symbolic"
 )
 
@@ -25,6 +26,50 @@ func BenchmarkRead(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				symbolic.Read(ev, 0)
+			}
+		})
+	}
+}
+
+// small is a result of about 2 KB with that many values, as an agent's tools give most of theirs: lines of a log, or the answer of a service.
+func small(facts int) string {
+	words := func(bytes int) string {
+		var b strings.Builder
+		for b.Len() < bytes {
+			fmt.Fprintf(&b, "%5d  the worker of shard %d waits for its channel; ", b.Len(), 17)
+		}
+		return b.String()[:bytes]
+	}
+	if facts == 0 {
+		return strings.ReplaceAll(words(2000), "; ", "\n")
+	}
+	var b strings.Builder
+	b.WriteString("{")
+	for j := range facts {
+		if j > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, `"key%d": %q`, j, words(1980/facts-12))
+	}
+	b.WriteString("}")
+	return b.String()
+}
+
+// BenchmarkReadSmall reads what an agent's tools give most often, from the recorded turn on.
+func BenchmarkReadSmall(b *testing.B) {
+	table := symbolic.DefaultTable()
+	for _, facts := range []int{0, 1, 20} {
+		b.Run(fmt.Sprintf("facts=%d", facts), func(b *testing.B) {
+			rec, call := record("fetch", small(facts)), episode.Call{ID: "c1", Name: "fetch", Arguments: `{"n": 17}`}
+			b.ReportAllocs()
+			for b.Loop() {
+				ev, err := episode.FromResult(rec, call)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if got := len(table.Read(ev, 0).Facts); got != facts {
+					b.Fatalf("%d facts, want %d", got, facts)
+				}
 			}
 		})
 	}

@@ -65,28 +65,26 @@ func (f Fact) String() string {
 	return fmt.Sprintf("%s %s = %s", f.row.Kind, f.row.QualifiedName, f.row.Value)
 }
 
-// groupDigits is how many digits of an id the facts of one result or file have in common.
-const groupDigits = 6
+// An id is a prefix, the digits that the facts of one result or file have in common, and those of its own.
+const (
+	factIDPrefix = "sym_"
+	groupDigits  = 6
+	ownDigits    = 32 - groupDigits
+)
 
 // FactID returns the id of the natural key: "sym_" and 32 hexadecimal digits. The same key has the same id in every store.
 //
 // The first six digits are those of the file, or where there is none of the call: the facts of one result lie side by side in whatever is sorted by
 // id, so that recording them touches a few pages of the store instead of one for each.
 func FactID(project, qualifiedName, kind, filePath string) string {
-	return "sym_" + groupID(project, qualifiedName, filePath) + factID(project, qualifiedName, kind, filePath)
-}
-
-// groupID returns the digits that the facts of one result or file have in common, factID the others.
-func groupID(project, qualifiedName, filePath string) string {
 	group := filePath
 	if group == "" {
-		group = callOf(qualifiedName)
+		group = qualifiedName[:callEnd(qualifiedName)]
 	}
-	return digest.Fields(project, group).String()[:groupDigits]
-}
-
-func factID(project, qualifiedName, kind, filePath string) string {
-	return digest.Fields(project, qualifiedName, kind, filePath).String()[:32-groupDigits]
+	var room [36]byte
+	b := append(room[:0], factIDPrefix...)
+	b = digest.Fields(project, group).AppendDigits(b, groupDigits)
+	return string(digest.Fields(project, qualifiedName, kind, filePath).AppendDigits(b, ownDigits))
 }
 
 // The errors of [Extract], [Read] and [Rederive].

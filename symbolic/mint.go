@@ -1,10 +1,13 @@
 package symbolic
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"sakur4/internal/codesym"
+	"sakur4/internal/digest"
 )
 
 // Extract parses the evidence and returns what the parser read as facts, in source order. It is the only maker of facts:
@@ -67,7 +70,7 @@ func (o *Outliner) Outline(lang string, ev Evidence) (facts []Fact, code Code, e
 	if code, err = parseCode(&o.parser, src.arg, ev.Content()); err != nil {
 		return nil, Code{}, err
 	}
-	m := newMinter(src, ev)
+	m := newMinter(src, ev, namePrefix(ev))
 	facts = make([]Fact, 0, len(code.Symbols))
 	emitCode(code, func(it item) {
 		f, _ := m.fact(it)
@@ -85,26 +88,23 @@ func mint(src FactSource, ev Evidence, t *text, max int, keep func(Fact) bool) (
 	if !ev.Valid() {
 		return nil, 0, ErrNoEvidence
 	}
-	m := newMinter(src, ev)
-	full := func() bool { return max > 0 && len(facts) == max }
-	err = scan(src, t, full, func(it item) {
-		if full() {
-			leftOut++
-			return
+	m := newMinter(src, ev, t.prefix(ev))
+	m.max, m.keep = max, keep
+	if keep == nil && src.kind == sourceJSON {
+		n := min(t.whole.Leaves(), roomFor) // a value may make no fact
+		if max > 0 {
+			n = min(n, max)
 		}
-		f, ok := m.fact(it)
-		switch {
-		case !ok:
-			leftOut++
-		case keep == nil || keep(f):
-			facts = append(facts, f)
-		}
-	})
-	if err != nil {
+		m.names.hint, m.facts = n, make([]Fact, 0, n)
+	}
+	if err := scan(src, t, m.full, m.emit); err != nil {
 		return nil, 0, err
 	}
-	return facts, leftOut, nil
+	return m.facts, m.leftOut, nil
 }
+
+// roomFor is the most facts that room is made for before there is one.
+const roomFor = 1024
 
 // minter makes facts of the values of one evidence.
 type minter struct {
@@ -112,42 +112,104 @@ type minter struct {
 	source, prefix string
 	plain          bool // a file's symbols have the names that its language gives them
 	names          uniquer
-	call, group    string // what the last fact's name begins with, and the digits of its group
+	call           string // what the last fact's name begins with
+	group          [groupDigits]byte
+	grouped        bool
+	texts, key     []byte // the texts of a fact, and what its id is the digest of
+	textRoom       [192]byte
+	keyRoom        [192]byte
+	// What mint makes of them.
+	max     int
+	keep    func(Fact) bool
+	facts   []Fact
+	leftOut int
 }
 
-func newMinter(src FactSource, ev Evidence) *minter {
-	return &minter{ev: ev, source: src.String(), prefix: namePrefix(ev), plain: src.kind == sourceCode && ev.IsFile()}
+// newMinter returns a minter; prefix is what [namePrefix] says of the evidence.
+func newMinter(src FactSource, ev Evidence, prefix string) *minter {
+	m := &minter{ev: ev, source: src.String(), prefix: prefix, plain: src.kind == sourceCode && ev.IsFile()}
+	m.texts, m.key = m.textRoom[:0], m.keyRoom[:0]
+	return m
+}
+
+// full reports whether there are as many facts as were asked for.
+func (m *minter) full() bool { return m.max > 0 && len(m.facts) == m.max }
+
+// emit takes what a parser read.
+func (m *minter) emit(it item) {
+	if m.full() {
+		m.leftOut++
+		return
+	}
+	f, ok := m.fact(it)
+	switch {
+	case !ok:
+		m.leftOut++
+	case m.keep == nil || m.keep(f):
+		m.facts = append(m.facts, f)
+	}
 }
 
 // fact makes the fact of one value; false where its place has no name within the bound.
 func (m *minter) fact(it item) (Fact, bool) {
-	if it.tooLong || len(it.place) > maxPlaceBytes {
+	if it.tooLong || len(it.place)+len(it.pointer) > maxPlaceBytes {
 		return Fact{}, false
 	}
 	if m.plain {
 		it.place = strings.TrimPrefix(it.place, ":")
 	}
-	name := m.names.unique(it.kind, strings.ToValidUTF8(m.prefix+it.place, "\ufffd"))
+	// Name, id and hash lie behind each other in one text.
+	b := append(append(append(m.texts[:0], m.prefix...), it.place...), it.pointer...)
+	if !utf8.Valid(b) {
+		b = bytes.ToValidUTF8(b, []byte("\ufffd"))
+	}
+	free := m.names.free(it.kind, b)
+	if !free {
+		b = append(b[:0], m.names.another(it.kind, string(b))...)
+	}
+	name := len(b)
+	b = m.appendID(b, it.kind)
+	id := len(b)
+	b = it.hash.AppendDigits(b, 2*len(it.hash))
+	m.texts = b
+	all := string(b)
+	if free {
+		m.names.take(it.kind, all[:name])
+	}
 	return Fact{row: Row{
-		FactID:        m.id(name, it.kind),
+		FactID:        all[name:id],
 		Project:       m.ev.Project(),
-		QualifiedName: name,
+		QualifiedName: all[:name],
 		Kind:          it.kind,
 		FilePath:      m.ev.FilePath(),
 		Source:        m.source,
 		Value:         clip(it.value),
-		ASTHash:       it.hash.String(),
+		ASTHash:       all[id:],
 		Episode:       m.ev.EpisodeID(),
 		Offset:        it.offset,
 		Line:          it.line,
 	}}, true
 }
 
-// id returns what [FactID] does. The facts of a result are of one group, which is looked for once.
-func (m *minter) id(name, kind string) string {
+// appendID appends what [FactID] returns to the name. The facts of a result are of one group, which is looked for once.
+func (m *minter) appendID(name []byte, kind string) []byte {
 	project, path := m.ev.Project(), m.ev.FilePath()
-	if call := callOf(name); m.group == "" || path == "" && call != m.call {
-		m.call, m.group = call, groupID(project, name, path)
+	group := path
+	if call := name[:callEnd(name)]; path == "" && (!m.grouped || string(call) != m.call) {
+		if m.call, m.grouped = m.prefix, false; string(call) != m.prefix {
+			m.call = string(call)
+		}
+		group = m.call
 	}
-	return "sym_" + m.group + factID(project, name, kind, path)
+	if !m.grouped {
+		digest.Fields(project, group).AppendDigits(m.group[:0], groupDigits)
+		m.grouped = true
+	}
+	key := digest.AppendField(m.key[:0], project)
+	key = digest.AppendField(key, name)
+	key = digest.AppendField(key, kind)
+	key = digest.AppendField(key, path)
+	m.key = key
+	b := append(append(name, factIDPrefix...), m.group[:]...)
+	return digest.OfBytes(key).AppendDigits(b, ownDigits)
 }

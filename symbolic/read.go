@@ -1,7 +1,7 @@
 package symbolic
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 
 	"sakur4/toolparse"
@@ -72,6 +72,9 @@ func withExit(r Reading, ev Evidence, t *text, max int) Reading {
 	if r.Parser == ExitCode().String() || ev.FilePath() != "" {
 		return r
 	}
+	if !t.whole.HasExitCode() {
+		return r
+	}
 	exit, _, err := mint(ExitCode(), ev, t, 0, nil)
 	if err != nil {
 		return r
@@ -93,9 +96,9 @@ func sniff(ev Evidence, t *text) (FactSource, bool) {
 		return FactSource{}, false
 	}
 	s := t.content
-	name := toolparse.Sniff(s)
+	name := t.whole.Sniff()
 	if name == "" && ev.FilePath() == "" {
-		if start, end := t.output(); end-start < len(s) {
+		if start, end := t.whole.Output(); end-start < len(s) {
 			name = toolparse.Sniff(s[start:end])
 		}
 	}
@@ -110,7 +113,7 @@ func sniff(ev Evidence, t *text) (FactSource, bool) {
 		return CSV(), true
 	}
 	// A file's content is nobody's exit code.
-	if _, err := t.exitCode(); err == nil && ev.FilePath() == "" {
+	if ev.FilePath() == "" && t.whole.HasExitCode() {
 		return ExitCode(), true
 	}
 	if toolparse.OnlyFields(s) {
@@ -137,12 +140,12 @@ func summary(r Reading) string {
 	if r.Parser == ExitCode().String() && n == 1 {
 		return "exit code " + r.Facts[0].Value()
 	}
-	s := fmt.Sprintf("%s: %d values", r.Parser, n)
+	counted, left := " values", ""
 	if n == 1 {
-		s = r.Parser + ": 1 value"
+		counted = " value"
 	}
 	if r.LeftOut > 0 {
-		s += fmt.Sprintf(", %d left out", r.LeftOut)
+		left = ", " + strconv.Itoa(r.LeftOut) + " left out"
 	}
-	return s
+	return r.Parser + ": " + strconv.Itoa(n) + counted + left
 }

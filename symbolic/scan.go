@@ -16,9 +16,10 @@ const maxPlaceBytes = 1024
 // item is what a parser read, before it is a fact.
 type item struct {
 	kind string
-	// place follows the call's part of the qualified name.
-	place string
-	value string
+	// place follows the call's part of the qualified name, and pointer follows place. Its bytes are valid until the next item.
+	place   string
+	pointer []byte
+	value   string
 	// hash covers the value's bytes in the source.
 	hash         digest.Digest
 	offset, line int
@@ -26,33 +27,24 @@ type item struct {
 	tooLong bool
 }
 
-// text is the content of an evidence, with what its tool states about a command: parsers ask for it, and one after the other may be tried.
+// text is the content of an evidence, with what was found out about it: one parser after the other may be tried.
 type text struct {
-	content    string
-	known      bool
-	start, end int
-	exit       toolparse.ExitStatus
-	err        error
+	content string
+	whole   *toolparse.Text
+	names   string // the prefix of the names
+	named   bool
 }
 
-func textOf(ev Evidence) *text { return &text{content: ev.Content()} }
+func textOf(ev Evidence) *text {
+	return &text{content: ev.Content(), whole: toolparse.NewText(ev.Content())}
+}
 
-func (t *text) stated() {
-	if !t.known {
-		t.known = true
-		t.start, t.end, t.exit, t.err = toolparse.Stated(t.content)
+// prefix returns what [namePrefix] does; ev is the evidence that the text is of.
+func (t *text) prefix(ev Evidence) string {
+	if !t.named {
+		t.names, t.named = namePrefix(ev), true
 	}
-}
-
-// output returns where the output of the command begins and ends, which is everything where no command is spoken of.
-func (t *text) output() (start, end int) {
-	t.stated()
-	return t.start, t.end
-}
-
-func (t *text) exitCode() (toolparse.ExitStatus, error) {
-	t.stated()
-	return t.exit, t.err
+	return t.names
 }
 
 // scan runs the parser of src and passes what it reads to emit in source order. While full reports true, items may be passed without place, value
@@ -67,7 +59,7 @@ func scan(src FactSource, t *text, full func() bool, emit func(item)) error {
 	case sourceDiff:
 		return scanDiff(content, full, emit)
 	case sourceExit:
-		st, err := t.exitCode()
+		st, err := t.whole.ExitCode()
 		if err == nil {
 			emit(item{kind: kindExitCode, place: ":exit_code", value: strconv.Itoa(st.Code), hash: digest.Of(st.Raw), offset: st.Offset, line: st.Line})
 		}
@@ -93,44 +85,55 @@ func scan(src FactSource, t *text, full func() bool, emit func(item)) error {
 // scanWhole runs a parser that reads its input to the last byte. The bytes are all of the content, or what is left of it between the lines that a tool
 // put around a command's output; the other parsers skip such lines by themselves.
 func scanWhole(src FactSource, t *text, full func() bool, emit func(item)) error {
-	parse := scanCSV
-	if src.kind == sourceJSON {
-		parse = func(s string, emit func(item)) error { return scanJSON(s, full, emit) }
-	}
 	output, moved := wholeOrOutput(src, t)
-	if moved == 0 {
-		return parse(output, emit)
+	if moved > 0 {
+		line := strings.Count(t.content[:moved], "\n")
+		whole := emit
+		emit = func(it item) {
+			it.offset += moved
+			it.line += line
+			whole(it)
+		}
 	}
-	line := strings.Count(t.content[:moved], "\n")
-	return parse(output, func(it item) {
-		it.offset += moved
-		it.line += line
-		emit(it)
-	})
+	if src.kind == sourceJSON {
+		return scanJSON(output, full, emit)
+	}
+	return scanCSV(output.String(), emit)
 }
 
 // wholeOrOutput returns what the parser reads, and where it begins. It decides without making anything: a parser passes values on before it can refuse.
-func wholeOrOutput(src FactSource, t *text) (string, int) {
-	content := t.content
-	reads := func(s string) bool {
+func wholeOrOutput(src FactSource, t *text) (*toolparse.Text, int) {
+	reads := func(t *toolparse.Text) bool {
 		if src.kind == sourceJSON {
-			return toolparse.JSON(s, nil) == nil
+			return t.IsJSON()
 		}
-		_, err := toolparse.CSV(s, nil)
+		_, err := toolparse.CSV(t.String(), nil)
 		return err == nil
 	}
-	start, end := t.output()
-	if end-start == len(content) || reads(content) || !reads(content[start:end]) {
-		return content, 0
+	if src.kind == sourceJSON && t.whole.IsJSON() {
+		return t.whole, 0
 	}
-	return content[start:end], start
+	start, end := t.whole.Output()
+	if end-start == len(t.content) || reads(t.whole) {
+		return t.whole, 0
+	}
+	if output := toolparse.NewText(t.content[start:end]); reads(output) {
+		return output, start
+	}
+	return t.whole, 0
 }
 
-func scanJSON(content string, full func() bool, emit func(item)) error {
-	return toolparse.JSON(content, func(v toolparse.JSONValue) bool {
+func scanJSON(t *toolparse.Text, full func() bool, emit func(item)) error {
+	var pointer struct {
+		text []byte
+		room [64]byte
+	}
+	pointer.text = pointer.room[:0]
+	return t.JSON(func(v toolparse.JSONValue) bool {
 		it := item{kind: kindJSON, offset: v.Offset, line: v.Line}
 		if it.tooLong = v.PointerLen() > maxPlaceBytes; !it.tooLong && !full() {
-			it.place, it.value, it.hash = v.Pointer(), v.Text(), digest.Of(v.Raw)
+			pointer.text = v.AppendPointer(pointer.text[:0])
+			it.pointer, it.value, it.hash = pointer.text, v.Text(), digest.Of(v.Raw)
 		}
 		emit(it)
 		return true

@@ -1,8 +1,9 @@
 package toolparse
 
 import (
-	"strconv"
 	"strings"
+
+	"sakur4/internal/eight"
 )
 
 // ExitStatus is the exit code of a command, as the tool that ran it states it.
@@ -32,49 +33,33 @@ const (
 // A number that prose or source text mentions is none, and two statements that contradict each other are none.
 //
 // It returns a [*SyntaxError] where nothing states a code: still running, timed out, aborted, or no command at all.
-func ExitCode(src string) (ExitStatus, error) {
-	p := &exitParser{src: src}
-	return p.run()
-}
+func ExitCode(src string) (ExitStatus, error) { return NewText(src).ExitCode() }
 
 type exitParser struct {
 	src    string
 	looked int
 }
 
-func (p *exitParser) none(msg string) (ExitStatus, error) {
-	return ExitStatus{}, &SyntaxError{Parser: "exit_code", Offset: 0, Line: 1, Msg: msg}
-}
-
-func (p *exitParser) run() (ExitStatus, error) {
-	trimmed := strings.TrimLeft(p.src, " \t\r\n\ufeff")
-	if strings.HasPrefix(trimmed, "{") {
-		if st, ok, isJSON := p.json(); isJSON {
-			if ok {
-				return st, nil
-			}
-			return p.none("a JSON text without an exit code")
-		}
-	}
-	lines := p.borders()
-	head, headSure := p.head(lines.top)
-	tail, tailSure, clash := p.tail(lines.bottom)
-	if clash {
-		return p.none("two statements of the exit code contradict each other")
-	}
+// run returns the exit code, or why there is none. top are the first lines.
+func (p *exitParser) run(top []textLine) (st ExitStatus, none string) {
+	head, headSure := p.head(top)
+	tail, tailSure, clash := p.tail()
+	const contradict = "two statements of the exit code contradict each other"
 	switch {
+	case clash:
+		return ExitStatus{}, contradict
 	case headSure == 0 && tailSure == 0:
-		return p.none("nothing states an exit code")
+		return ExitStatus{}, "nothing states an exit code"
 	case headSure > tailSure:
-		return p.located(head), nil
+		return p.located(head), ""
 	case tailSure > headSure:
-		return p.located(tail), nil
+		return p.located(tail), ""
 	case head.Code != tail.Code && headSure == weak:
-		return p.located(tail), nil // of two lines of output the last one ended it
+		return p.located(tail), "" // of two lines of output the last one ended it
 	case head.Code != tail.Code:
-		return p.none("two statements of the exit code contradict each other")
+		return ExitStatus{}, contradict
 	}
-	return p.located(head), nil
+	return p.located(head), ""
 }
 
 func (p *exitParser) located(st ExitStatus) ExitStatus {
@@ -95,27 +80,41 @@ type textLine struct {
 	at   int
 }
 
-type borderLines struct{ top, bottom []textLine }
-
-// borders returns the first lines from the top, and the last ones from the bottom up. Nothing between them is looked at.
-func (p *exitParser) borders() borderLines {
-	var b borderLines
-	for at := 0; at < len(p.src) && len(b.top) < maxHeadLines; {
+// lines appends the first lines to top.
+func (p *exitParser) lines(top []textLine) []textLine {
+	for at := 0; at < len(p.src) && len(top) < maxHeadLines; {
 		end := strings.IndexByte(p.src[at:], '\n')
 		if end < 0 {
 			end = len(p.src) - at
 		}
 		p.looked += end + 1
-		b.top = append(b.top, textLine{strings.TrimSuffix(p.src[at:at+end], "\r"), at})
+		top = append(top, textLine{strings.TrimSuffix(p.src[at:at+end], "\r"), at})
 		at += end + 1
 	}
-	for end := len(p.src); end > 0 && len(b.bottom) < maxTailLines; {
-		at := strings.LastIndexByte(p.src[:end], '\n') + 1
+	return top
+}
+
+// bottom yields the last lines, from the last one up. Nothing above the one that ends the loop is looked at.
+func (p *exitParser) bottom(yield func(textLine) bool) {
+	end := len(p.src)
+	for n := 0; end > 0 && n < maxTailLines; n++ {
+		at := lineStart(p.src, end)
 		p.looked += end - at + 1
-		b.bottom = append(b.bottom, textLine{strings.TrimSuffix(p.src[at:end], "\r"), at})
+		if !yield(textLine{strings.TrimSuffix(p.src[at:end], "\r"), at}) {
+			return
+		}
 		end = at - 1
 	}
-	return b
+}
+
+// lineStart returns where the line begins that ends at end.
+func lineStart(s string, end int) int {
+	for ; end >= 8; end -= 8 {
+		if found := ^eight.Not(eight.Last(s[:end]), '\n') & eight.Highs; found != 0 {
+			return end - 8 + eight.Final(found) + 1
+		}
+	}
+	return strings.LastIndexByte(s[:end], '\n') + 1
 }
 
 // head reads the block that a tool writes in front of the output.
@@ -185,9 +184,9 @@ func (p *exitParser) beforeOutput(lines []textLine) (ExitStatus, bool) {
 }
 
 // tail reads the block that a tool writes behind the output, from the last line up.
-func (p *exitParser) tail(lines []textLine) (found ExitStatus, sure certainty, clash bool) {
+func (p *exitParser) tail() (found ExitStatus, sure certainty, clash bool) {
 	blanks := 0
-	for _, l := range lines {
+	for l := range p.bottom {
 		s := strings.TrimSpace(l.text)
 		if s == "" {
 			// One gap may part the tool's own lines; output lies behind it in all other cases.
@@ -252,94 +251,6 @@ func isLabel(s string) bool {
 func outputBegins(s string) bool {
 	switch strings.ToLower(s) {
 	case "output:", "<output>", "<stdout>", "stdout:", "command output:", "code output:":
-		return true
-	}
-	return false
-}
-
-// json reads the exit code member of a JSON object: at the top, or in an object such as "metadata" just below it.
-func (p *exitParser) json() (st ExitStatus, ok, isJSON bool) {
-	var codes []ExitStatus
-	streams, output, bare, bareExit := false, false, -1, false
-	jp := &jsonParser{src: p.src, line: 1, visit: func(v JSONValue) bool {
-		if v.Depth() == 0 || v.Depth() > 2 || !v.p.stack[0].object || !v.p.stack[v.Depth()-1].object {
-			return true
-		}
-		// A long key is none of those below, and decoding one for each leaf behind it would take time with the square of the source.
-		outer, inner := v.p.stack[0].key, v.p.stack[v.Depth()-1].key
-		if len(outer) > maxStatusKey || len(inner) > maxStatusKey || v.Depth() == 2 && !holdsStatus(unquoteJSON(outer)) {
-			return true
-		}
-		name := unquoteJSON(inner)
-		switch strings.ToLower(name) {
-		case "stdout", "stderr":
-			streams = true
-		case "output":
-			output = true
-		}
-		plain := strings.EqualFold(name, "code") || strings.EqualFold(name, "status") || strings.EqualFold(name, "exit")
-		// Below the top only "exit" is plain enough: a "status" in there is any server's.
-		plain = plain && (v.Depth() == 1 || strings.EqualFold(name, "exit"))
-		if v.Kind != JSONNumber || !plain && !isCodeName(name) {
-			return true
-		}
-		n, err := strconv.ParseInt(v.Raw, 10, 64)
-		if err != nil || n > maxCode || n < minCode {
-			return true
-		}
-		if plain && v.Depth() == 1 {
-			bare, bareExit = len(codes), strings.EqualFold(name, "exit")
-		}
-		codes = append(codes, ExitStatus{Code: int(n), Raw: v.Raw, Offset: v.Offset, Line: v.Line, Form: "json"})
-		return true
-	}}
-	err := jp.run()
-	p.looked += jp.looked
-	if err != nil {
-		return ExitStatus{}, false, false
-	}
-	if bare >= 0 && !streams && !(bareExit && output) {
-		// "code" and "status" name an exit code only beside the streams of a process, "exit" beside its output.
-		codes = append(codes[:bare:bare], codes[bare+1:]...)
-	}
-	if len(codes) == 0 {
-		return ExitStatus{}, false, true
-	}
-	for _, c := range codes[1:] {
-		if c.Code != codes[0].Code {
-			return ExitStatus{}, false, true
-		}
-	}
-	return codes[0], true, true
-}
-
-func holdsStatus(key string) bool {
-	switch strings.ToLower(key) {
-	case "metadata", "meta", "result", "output", "data", "content", "details", "structuredcontent", "structured_content", "extra", "process":
-		return true
-	}
-	return false
-}
-
-// maxStatusKey bounds the keys and tags that are looked at, quotes included.
-const maxStatusKey = 40
-
-// isCodeName reports whether a key or tag names an exit code by itself.
-func isCodeName(name string) bool {
-	if len(name) > maxStatusKey {
-		return false
-	}
-	bare := make([]byte, 0, maxStatusKey)
-	for i := range len(name) {
-		switch c := name[i]; {
-		case c >= 'A' && c <= 'Z':
-			bare = append(bare, c+'a'-'A')
-		case c != '_' && c != '-' && c != ' ':
-			bare = append(bare, c)
-		}
-	}
-	switch string(bare) {
-	case "exitcode", "returncode", "exitstatus", "bashexitcode", "commandexitcode", "processexitcode":
 		return true
 	}
 	return false

@@ -4,11 +4,11 @@ package toolparse
 func Work(parser, src string) int {
 	switch parser {
 	case "json":
-		p := &jsonParser{src: src, line: 1}
-		_ = p.run()
+		p := &jsonParser{}
+		_ = p.run(src)
 		return p.looked
 	case "json, visited":
-		p := &jsonParser{src: src, line: 1}
+		p := &jsonParser{}
 		built := 0
 		p.visit = func(v JSONValue) bool {
 			if v.PointerLen() <= 1024 {
@@ -16,7 +16,7 @@ func Work(parser, src string) int {
 			}
 			return true
 		}
-		_ = p.run()
+		_ = p.run(src)
 		return p.looked + built
 	case "csv":
 		_, looked, _ := readCSV(src, func([]CSVCell) bool { return true })
@@ -30,9 +30,9 @@ func Work(parser, src string) int {
 		_, _ = p.run()
 		return p.looked
 	case "exit_code":
-		p := &exitParser{src: src}
-		_, _ = p.run()
-		return p.looked
+		t := NewText(src)
+		_ = t.HasExitCode()
+		return t.looked + t.json.looked
 	}
 	panic("no parser " + parser)
 }

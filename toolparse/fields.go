@@ -21,15 +21,14 @@ const maxKeyBytes = 64
 // Fields passes each line that is a field to visit; others are skipped. A key begins with a letter or an underscore; before a colon it may have spaces,
 // and a space and a value follow the colon; before an equals sign it is one word. It refuses a source without any field.
 func Fields(src string, visit func(Field) bool) error {
-	_, n := readFields(src, visit)
-	if n == 0 {
+	if readFields(src, visit) == 0 {
 		return &SyntaxError{Parser: "fields", Line: 1, Msg: "no line is a field"}
 	}
 	return nil
 }
 
-// readFields returns how many lines were neither blank nor fields, and how many were fields.
-func readFields(src string, visit func(Field) bool) (others, fields int) {
+// readFields returns how many lines were fields.
+func readFields(src string, visit func(Field) bool) (fields int) {
 	line := 0
 	for at := 0; at < len(src); {
 		line++
@@ -37,22 +36,17 @@ func readFields(src string, visit func(Field) bool) (others, fields int) {
 		if end < 0 {
 			end = len(src) - at
 		}
-		text := src[at : at+end]
-		f, ok := fieldOf(text)
-		switch {
-		case ok:
+		if f, ok := fieldOf(src[at : at+end]); ok {
 			fields++
 			f.Offset += at
 			f.Line = line
 			if visit != nil && !visit(f) {
 				visit = nil
 			}
-		case strings.TrimSpace(text) != "":
-			others++
 		}
 		at += end + 1
 	}
-	return others, fields
+	return fields
 }
 
 func fieldOf(line string) (Field, bool) {

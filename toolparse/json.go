@@ -3,8 +3,6 @@ package toolparse
 import (
 	"strconv"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
 )
 
 // MaxJSONDepth is how many containers may be open at once. Real documents stay below 100; the bound keeps a hostile one from growing the stack.
@@ -76,7 +74,13 @@ func (v JSONValue) PointerLen() int {
 }
 
 // Pointer returns the place of the leaf as a JSON pointer (RFC 6901): "" is the whole document.
-func (v JSONValue) Pointer() string { return v.p.path(false) }
+func (v JSONValue) Pointer() string {
+	var room [64]byte
+	return string(v.AppendPointer(room[:0]))
+}
+
+// AppendPointer appends what Pointer returns to b.
+func (v JSONValue) AppendPointer(b []byte) []byte { return v.p.appendPath(b, false) }
 
 // Depth returns how many containers enclose the leaf.
 func (v JSONValue) Depth() int { return len(v.p.stack) }
@@ -86,8 +90,8 @@ func (v JSONValue) Depth() int { return len(v.p.stack) }
 //
 // A byte order mark in front is skipped. Invalid UTF-8 is refused, as are more than [MaxJSONDepth] open containers. Duplicate keys are reported as often as they occur.
 func JSON(src string, visit func(JSONValue) bool) error {
-	p := &jsonParser{src: src, line: 1, visit: visit}
-	return p.run()
+	p := &jsonParser{visit: visit}
+	return p.run(src)
 }
 
 type jsonFrame struct {
@@ -115,7 +119,11 @@ type jsonParser struct {
 	at    int
 	line  int
 	stack []jsonFrame
+	room  [6]jsonFrame // of the stack of most documents
 	visit func(JSONValue) bool
+	// leaves counts what was or would have been visited; exit looks at each.
+	leaves int
+	exit   *jsonExit
 	// looked counts the bytes that were looked at, for the tests of linear work.
 	looked int
 }
@@ -140,7 +148,11 @@ func (p *jsonParser) space() {
 }
 
 // run is a loop over values with the open containers on an explicit stack, so that depth costs no Go stack.
-func (p *jsonParser) run() error {
+func (p *jsonParser) run(src string) error {
+	if p.stack == nil {
+		p.stack = p.room[:0]
+	}
+	p.src, p.at, p.line, p.stack, p.leaves = src, 0, 1, p.stack[:0], 0
 	if strings.HasPrefix(p.src, "\ufeff") {
 		p.at += len("\ufeff")
 	}
@@ -249,6 +261,10 @@ func (p *jsonParser) value() (done bool, err error) {
 func (p *jsonParser) leaf(kind JSONKind, start int) { p.leafAt(kind, start, p.line) }
 
 func (p *jsonParser) leafAt(kind JSONKind, start, line int) {
+	p.leaves++
+	if p.exit != nil {
+		p.exit.look(p, kind, start, line)
+	}
 	if p.visit == nil {
 		return
 	}
@@ -334,157 +350,33 @@ func (p *jsonParser) number() error {
 	return nil
 }
 
-// str reads a string from its opening to its closing quote.
-func (p *jsonParser) str() error {
-	start := p.at
-	p.at++
-	for p.at < len(p.src) {
-		c := p.src[p.at]
-		switch {
-		case c == '"':
-			p.at++
-			p.looked += p.at - start
-			return nil
-		case c == '\\':
-			n := p.escape()
-			if n == 0 {
-				return p.fail(p.at, "a bad escape in a string")
-			}
-			p.at += n
-		case c < 0x20:
-			return p.fail(p.at, "a control character in a string")
-		case c < utf8.RuneSelf:
-			p.at++
-		default:
-			r, n := utf8.DecodeRuneInString(p.src[p.at:])
-			if r == utf8.RuneError && n <= 1 {
-				return p.fail(p.at, "invalid UTF-8 in a string")
-			}
-			p.at += n
-		}
-	}
-	return p.fail(start, "a string has no end")
-}
-
-// escape returns the length of the escape sequence at the current place, or 0.
-func (p *jsonParser) escape() int {
-	rest := p.src[p.at:]
-	if len(rest) < 2 {
-		return 0
-	}
-	switch rest[1] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		return 2
-	case 'u':
-		if _, ok := hex4(rest[2:]); ok {
-			return 6
-		}
-	}
-	return 0
-}
-
-func hex4(s string) (rune, bool) {
-	if len(s) < 4 {
-		return 0, false
-	}
-	var r rune
-	for i := range 4 {
-		c := s[i]
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c >= 'a' && c <= 'f':
-			c -= 'a' - 10
-		case c >= 'A' && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | rune(c)
-	}
-	return r, true
-}
-
-// unquoteJSON decodes a string that str accepted.
-func unquoteJSON(raw string) string {
-	s := raw[1 : len(raw)-1]
-	i := strings.IndexByte(s, '\\')
-	if i < 0 {
-		return s
-	}
-	var b strings.Builder
-	b.Grow(len(s))
-	for i >= 0 {
-		b.WriteString(s[:i])
-		c := s[i+1]
-		s = s[i+2:]
-		switch c {
-		case 'b':
-			b.WriteByte('\b')
-		case 'f':
-			b.WriteByte('\f')
-		case 'n':
-			b.WriteByte('\n')
-		case 'r':
-			b.WriteByte('\r')
-		case 't':
-			b.WriteByte('\t')
-		case 'u':
-			r, _ := hex4(s)
-			s = s[4:]
-			if utf16.IsSurrogate(r) {
-				r2, ok := rune(0), false
-				if strings.HasPrefix(s, `\u`) {
-					r2, ok = hex4(s[2:])
-				}
-				if pair := utf16.DecodeRune(r, r2); ok && pair != utf8.RuneError {
-					r = pair
-					s = s[6:]
-				} else {
-					r = utf8.RuneError
-				}
-			}
-			b.WriteRune(r)
-		default:
-			b.WriteByte(c)
-		}
-		i = strings.IndexByte(s, '\\')
-	}
-	b.WriteString(s)
-	return b.String()
-}
-
-// path builds the pointer to the current leaf. With mark, an array index is written so that no object key can spell it.
-func (p *jsonParser) path(mark bool) string {
-	var b strings.Builder
+// appendPath appends the pointer to the current leaf to b. With mark, an array index is written so that no object key can spell it.
+func (p *jsonParser) appendPath(b []byte, mark bool) []byte {
 	for i := range p.stack {
 		f := &p.stack[i]
-		b.WriteByte('/')
+		b = append(b, '/')
 		if f.object {
-			writePointerToken(&b, unquoteJSON(f.key))
+			b = appendPointerToken(b, unquoteJSON(f.key))
 			continue
 		}
 		if mark {
-			b.WriteString("~~")
+			b = append(b, "~~"...)
 		}
-		b.WriteString(strconv.Itoa(f.index))
+		b = strconv.AppendInt(b, int64(f.index), 10)
 	}
-	return b.String()
+	return b
 }
 
-func writePointerToken(b *strings.Builder, s string) {
-	for {
-		i := strings.IndexAny(s, "~/")
-		if i < 0 {
-			b.WriteString(s)
-			return
+func appendPointerToken(b []byte, s string) []byte {
+	for i := range len(s) {
+		switch c := s[i]; c {
+		case '~':
+			b = append(b, "~0"...)
+		case '/':
+			b = append(b, "~1"...)
+		default:
+			b = append(b, c)
 		}
-		b.WriteString(s[:i])
-		if s[i] == '~' {
-			b.WriteString("~0")
-		} else {
-			b.WriteString("~1")
-		}
-		s = s[i+1:]
 	}
+	return b
 }

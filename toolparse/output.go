@@ -5,21 +5,7 @@ import "strings"
 // Output returns the part of src that a command wrote, between the lines that its tool put around it: behind "Exit code 1" at the top, behind a block of
 // labels that ends with "Output:", inside <output>, in front of "Command exited with code 1". Where the tool states no exit code it is all of src.
 // start and end are byte offsets.
-func Output(src string) (start, end int) {
-	start, end, _, _ = Stated(src)
-	return start, end
-}
-
-// Stated returns what [Output] and [ExitCode] do, for who asks for both: each has to read a JSON text to its end.
-func Stated(src string) (start, end int, exit ExitStatus, err error) {
-	p := &exitParser{src: src}
-	if exit, err = p.run(); err != nil {
-		return 0, len(src), exit, err
-	}
-	lines := p.borders()
-	start = p.outputStart(lines.top)
-	return start, p.outputEnd(lines.bottom, start), exit, nil
-}
+func Output(src string) (start, end int) { return NewText(src).Output() }
 
 // outputStart returns where the tool's words at the top end.
 func (p *exitParser) outputStart(lines []textLine) int {
@@ -46,9 +32,9 @@ func (p *exitParser) outputStart(lines []textLine) int {
 }
 
 // outputEnd returns where the tool's words at the end begin, behind start.
-func (p *exitParser) outputEnd(lines []textLine, start int) int {
+func (p *exitParser) outputEnd(start int) int {
 	end := len(p.src)
-	for _, l := range lines {
+	for l := range p.bottom {
 		if l.at < start {
 			break
 		}

@@ -4,26 +4,7 @@ import "strings"
 
 // Sniff returns the name of the parser whose structure src shows beyond doubt: "json" for an object or array, "unified_diff", "http_headers" where
 // a head stands in front, "csv" for a table; "" for anything else. Prose, source code and logs give "".
-func Sniff(src string) string {
-	body := strings.TrimLeft(src, " \t\r\n\ufeff")
-	switch {
-	case body == "":
-		return ""
-	case (body[0] == '{' || body[0] == '[') && JSON(src, nil) == nil:
-		return "json"
-	case looksLikeDiff(src):
-		if _, err := UnifiedDiff(src); err == nil {
-			return "unified_diff"
-		}
-	case headInFront(src):
-		if heads, err := HTTPHeaders(src); err == nil && hasFields(heads) {
-			return "http_headers"
-		}
-	case isTable(src):
-		return "csv"
-	}
-	return ""
-}
+func Sniff(src string) string { return NewText(src).Sniff() }
 
 // looksLikeDiff finds the lines that every unified diff has, before it is parsed.
 func looksLikeDiff(src string) bool {
@@ -100,11 +81,12 @@ const minSniffedRecords = 3
 // prose or source code.
 func isTable(src string) bool {
 	distinct := true
-	seen := map[string]bool{}
+	var seen map[string]bool
 	first := true
 	d, err := CSV(src, func(record []CSVCell) bool {
 		if first {
 			first = false
+			seen = make(map[string]bool, len(record))
 			for _, c := range record {
 				// Two columns with words for names may be two halves of sentences.
 				if !isColumnName(c.Text) || seen[c.Text] || len(record) == 2 && strings.Contains(c.Text, " ") {
@@ -141,11 +123,16 @@ func isColumnName(s string) bool {
 // OnlyFields reports whether src is at least two fields and nothing else, each key once. Lines with a colon need keys without spaces.
 func OnlyFields(src string) bool {
 	seen := map[string]bool{}
-	ok := true
-	others, fields := readFields(src, func(f Field) bool {
-		ok = !seen[f.Key] && !strings.Contains(f.Key, " ")
-		seen[f.Key] = true
-		return ok
-	})
-	return ok && others == 0 && fields >= 2
+	for len(src) > 0 {
+		line, rest, _ := strings.Cut(src, "\n")
+		src = rest
+		f, ok := fieldOf(line)
+		switch {
+		case ok && (seen[f.Key] || strings.Contains(f.Key, " ")), !ok && strings.TrimSpace(line) != "":
+			return false
+		case ok:
+			seen[f.Key] = true
+		}
+	}
+	return len(seen) >= 2
 }

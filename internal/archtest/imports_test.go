@@ -24,12 +24,13 @@ var edges = map[string][]string{
 	"receipt":           {"boundary"},
 	"semantic":          {"internal/digest", "internal/episode"},
 	"symbolic":          {"toolparse", "internal/codesym", "internal/digest", "internal/episode"},
-	"toolparse":         {},
+	"toolparse":         {"internal/eight"},
 
 	// Values and pure rooms.
 	"internal/codesym":     {"internal/digest"},
 	"internal/consolidate": {}, // plain values in and out: it can reach neither the mint nor the store
 	"internal/digest":      {},
+	"internal/eight":       {},
 	"internal/episode":     {"evict", "toolparse", "internal/digest", "internal/frame"},
 	"internal/fold":        {"evict", "internal/digest", "internal/episode", "internal/frame"},
 	"internal/frame":       {},
@@ -53,7 +54,7 @@ var edges = map[string][]string{
 	"internal/sight":      {"evict", "semantic", "symbolic", "internal/episode", "internal/sourcefile", "internal/store"},
 	"internal/sourcefile": {},
 	"internal/store":      {"evict", "semantic", "symbolic", "internal/digest", "internal/episode", "internal/project", "internal/recall", "internal/vector"},
-	"internal/tokens":     {"internal/digest"},
+	"internal/tokens":     {"internal/digest", "internal/eight"},
 
 	// For tests and checks only.
 	".ci":                              {},

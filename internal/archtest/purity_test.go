@@ -15,7 +15,7 @@ import (
 // A room that is not there yet is no complaint.
 var pureRooms = []string{
 	"boundary", "evict", "receipt", "semantic", "symbolic", "toolparse",
-	"internal/codesym", "internal/consolidate", "internal/digest", "internal/episode", "internal/fold", "internal/frame", "internal/names", "internal/pin", "internal/prompt", "internal/recall", "internal/rendering", "internal/turn",
+	"internal/codesym", "internal/consolidate", "internal/digest", "internal/eight", "internal/episode", "internal/fold", "internal/frame", "internal/names", "internal/pin", "internal/prompt", "internal/recall", "internal/rendering", "internal/turn",
 	"internal/vector",
 }
 

@@ -15,7 +15,27 @@ import (
 type Digest [sha256.Size]byte
 
 // Of returns the digest of s.
-func Of(s string) Digest { return sha256.Sum256([]byte(s)) }
+func Of(s string) Digest {
+	var room [256]byte
+	if n := copy(room[:], s); n == len(s) {
+		return sha256.Sum256(room[:n])
+	}
+	return ofLong(s)
+}
+
+// ofLong takes s piece by piece: as a slice of bytes all of it would be copied to the heap.
+func ofLong(s string) Digest {
+	var piece [1024]byte
+	h := sha256.New()
+	for len(s) > 0 {
+		n := copy(piece[:], s)
+		h.Write(piece[:n])
+		s = s[n:]
+	}
+	var d Digest
+	h.Sum(d[:0])
+	return d
+}
 
 // OfBytes returns the digest of b.
 func OfBytes(b []byte) Digest { return sha256.Sum256(b) }
@@ -25,6 +45,13 @@ func (d Digest) IsZero() bool { return d == Digest{} }
 
 // String returns 64 hexadecimal digits.
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }
+
+// AppendDigits appends the first n digits of String to b.
+func (d Digest) AppendDigits(b []byte, n int) []byte {
+	var digits [2 * len(d)]byte
+	hex.Encode(digits[:], d[:])
+	return append(b, digits[:n]...)
+}
 
 // Short returns the first 8 hexadecimal digits, for names that people read.
 func (d Digest) Short() string { return hex.EncodeToString(d[:4]) }
@@ -67,8 +94,12 @@ func Fields(fields ...string) Digest {
 	var room [256]byte
 	b := room[:0]
 	for _, f := range fields {
-		b = binary.LittleEndian.AppendUint64(b, uint64(len(f)))
-		b = append(b, f...)
+		b = AppendField(b, f)
 	}
 	return sha256.Sum256(b)
+}
+
+// AppendField appends a field to b as [Fields] frames it: the digest of b is that of the fields which were appended to it.
+func AppendField[T string | []byte](b []byte, field T) []byte {
+	return append(binary.LittleEndian.AppendUint64(b, uint64(len(field))), field...)
 }

@@ -3,6 +3,7 @@ package episode
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 
 	"sakur4/internal/frame"
@@ -137,7 +138,7 @@ func PathArgument(arguments string) (path, command string) {
 // readsFile reports whether the tool's name says that its result is a file's content: "Read", "read_file", "mcp__fs__read_text_file", "view", "cat".
 func readsFile(tool string) bool {
 	reads, other := false, false
-	for _, word := range words(tool) {
+	for word := range words(tool) {
 		switch word {
 		case "read", "view", "cat", "open", "readfile", "viewfile", "openfile":
 			reads = true
@@ -161,20 +162,22 @@ func readsFile(tool string) bool {
 	return false
 }
 
-// words splits a tool's name at everything but letters and digits, and where a capital follows a small letter; in lower case.
-func words(name string) []string {
-	var out []string
-	start := -1
-	for i := 0; i <= len(name); i++ {
-		letter := i < len(name) && (name[i] >= 'a' && name[i] <= 'z' || name[i] >= 'A' && name[i] <= 'Z' || name[i] >= '0' && name[i] <= '9')
-		hump := letter && start >= 0 && name[i] >= 'A' && name[i] <= 'Z' && name[i-1] >= 'a' && name[i-1] <= 'z'
-		if start >= 0 && (!letter || hump) {
-			out = append(out, strings.ToLower(name[start:i]))
-			start = -1
-		}
-		if letter && start < 0 {
-			start = i
+// words yields the words of a tool's name, in lower case: it is split at everything but letters and digits, and where a capital follows a small letter.
+func words(name string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		start := -1
+		for i := 0; i <= len(name); i++ {
+			letter := i < len(name) && (name[i] >= 'a' && name[i] <= 'z' || name[i] >= 'A' && name[i] <= 'Z' || name[i] >= '0' && name[i] <= '9')
+			hump := letter && start >= 0 && name[i] >= 'A' && name[i] <= 'Z' && name[i-1] >= 'a' && name[i-1] <= 'z'
+			if start >= 0 && (!letter || hump) {
+				if !yield(strings.ToLower(name[start:i])) {
+					return
+				}
+				start = -1
+			}
+			if letter && start < 0 {
+				start = i
+			}
 		}
 	}
-	return out
 }

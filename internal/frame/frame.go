@@ -36,14 +36,33 @@ func Contains(s string) bool {
 	return false
 }
 
-// stem is what every mark ends its beginning with.
-const stem = "sakur4:note"
+// stem is what every mark ends its beginning with. It is looked for by what follows stemHead: its third letter is rare in any text, its first is not, and
+// a search stops at each.
+const (
+	stem     = "sakur4:note"
+	stemHead = 2
+)
+
+// indexStem returns where the first stem in s begins, or -1.
+func indexStem(s string) int {
+	for from := 0; ; {
+		i := strings.Index(s[from:], stem[stemHead:])
+		if i < 0 {
+			return -1
+		}
+		i += from
+		if strings.HasSuffix(s[:i], stem[:stemHead]) {
+			return i - stemHead
+		}
+		from = i + 1
+	}
+}
 
 // Quoted reports whether s holds a mark anywhere, also inside a JSON string and also one that [Escape] has parted: a program that passes our words on
 // may indent or encode them.
 func Quoted(s string) bool {
 	for at := 0; ; {
-		i := strings.Index(s[at:], stem)
+		i := indexStem(s[at:])
 		if i < 0 {
 			return false
 		}
@@ -75,7 +94,7 @@ func cutEscape(s, escape string) (string, bool) {
 
 // Escape returns s with U+200B after the first character of every mark. A string without marks is returned as it is.
 func Escape(s string) string {
-	if !strings.Contains(s, stem) {
+	if indexStem(s) < 0 {
 		return s
 	}
 	return strings.NewReplacer(Open, "<"+zeroWidth+Open[1:], CloseStem, "<"+zeroWidth+CloseStem[1:]).Replace(s)

@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"github.com/tiktoken-go/tokenizer/codec"
+
+	"sakur4/internal/eight"
 )
 
 // Encoding is one byte-pair encoding: a rule that splits text into pieces, a vocabulary, and the merges that build its tokens inside a piece.
@@ -77,7 +79,7 @@ func (e *Encoding) Count(s string) int {
 	n := 0
 	for i := 0; i < len(s); {
 		if i+8 <= len(s) {
-			x := eight(s[i:])
+			x := eight.Of(s[i:])
 			if k := e.plain.word(x); k > 0 && e.vocab.hasKey(packedEight(x, k)) {
 				n++
 				i += k

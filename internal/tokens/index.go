@@ -3,6 +3,8 @@ package tokens
 import (
 	"fmt"
 	"math/bits"
+
+	"sakur4/internal/eight"
 )
 
 // An id is found by the bytes of its token through tables of slots, half of which are free. Most of what a merge asks for is no token, and here such a question
@@ -94,7 +96,7 @@ func (v *vocabulary) has(s string, i, end int) bool {
 	case n > shortLen || i+8 > len(s):
 		return v.id(s[i:end]) != noToken
 	}
-	return v.hasKey(packedEight(eight(s[i:]), n))
+	return v.hasKey(packedEight(eight.Of(s[i:]), n))
 }
 
 // hasKey is has for what is packed.
@@ -114,21 +116,15 @@ func hash(s string) uint64 {
 	n := len(s)
 	h := uint64(n)
 	for i := 0; i+16 < n; i += 16 {
-		h = fold(h^eight(s[i:]), spread^eight(s[i+8:]))
+		h = fold(h^eight.Of(s[i:]), spread^eight.Of(s[i+8:]))
 	}
-	return fold(h^eight(s[max(0, n-16):]), spread^eight(s[n-8:])) // these may have bytes in common
+	return fold(h^eight.Of(s[max(0, n-16):]), spread^eight.Of(s[n-8:])) // these may have bytes in common
 }
 
 // fold returns the halves of a product as one.
 func fold(a, b uint64) uint64 {
 	high, low := bits.Mul64(a, b)
 	return high ^ low
-}
-
-// eight returns the first eight bytes of s as a number.
-func eight(s string) uint64 {
-	_ = s[7]
-	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
 // id returns the id of the token that is exactly piece, or noToken.

@@ -1,18 +1,10 @@
 package tokens
 
-import "math/bits"
-
-const (
-	lows  = 0x0101010101010101 // the lowest bit of each of eight bytes
-	highs = 0x8080808080808080 // the highest
-)
+import "sakur4/internal/eight"
 
 // smallRun returns the number of bytes in x, the lowest first, of which all behind the first skip are small letters of ASCII.
 func smallRun(x uint64, skip int) int {
-	// The high bit of a byte tells whether it is one. No sum carries into the next byte.
-	m := x &^ highs
-	small := (m + lows*(0x80-'a')) &^ (m + lows*(0x7f-'z')) &^ x
-	return bits.TrailingZeros64(^small&highs>>(8*skip)<<(8*skip)) / 8
+	return eight.First((eight.Less(x, 'a') | ^eight.Less(x, 'z'+1)&eight.Highs) >> (8 * skip) << (8 * skip))
 }
 
 // plainWords knows the words that most of a text consists of: a character of ASCII, small letters behind it, and what ends them. It says what a byte may be in one.

@@ -1,6 +1,10 @@
 package tokens
 
-import "unicode/utf8"
+import (
+	"unicode/utf8"
+
+	"sakur4/internal/eight"
+)
 
 // The splitting rules are regular expressions in their published form. They are followed here by hand, alternative by alternative, in time proportional to the
 // length of the text: the expressions look back and ahead over a run of spaces or letters, and a run is walked at most twice.
@@ -82,7 +86,7 @@ func asciiWord(s string, i int) (end int, sure bool) {
 		i++
 	}
 	for ; i+8 <= len(s); i += 8 {
-		if n := smallRun(eight(s[i:]), 0); n < 8 {
+		if n := smallRun(eight.Of(s[i:]), 0); n < 8 {
 			i += n
 			return i, s[i] < utf8.RuneSelf
 		}
