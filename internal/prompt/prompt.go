@@ -69,14 +69,23 @@ type Counter struct {
 	tools    json.RawMessage
 	kwargs   json.RawMessage
 
-	toolsText string            // what the tool list adds to the text
-	toolsFor  string            // the head that toolsText was found with
-	base      map[class]string  // texts of the short chats in front of new messages
-	shapes    map[string]string // skeletons of new messages by shape
+	toolsText string           // what the tool list adds to the text
+	toolsFor  string           // the head that toolsText was found with
+	base      map[class]string // texts of the short chats in front of new messages
+	shapes    map[string]shape // of new messages, by their names
 	gens      map[episode.Role][]int32
 	verified  map[class]bool
 	met, odd  int  // texts that were rendered as they were foreseen, and otherwise
 	failed    bool // counting the new messages alone went wrong once: count in full
+}
+
+// shape is how new messages are rendered whose roles and fields are these.
+type shape struct {
+	// skeleton is their text with a mark in each field.
+	skeleton string
+	// alone says that their text is the same without a short chat in front of them, behind before: then the server has less to render.
+	alone  bool
+	before string
 }
 
 // class says after what the new messages stand.
@@ -89,7 +98,7 @@ const (
 
 // New returns a counter for chats with that tool list on a backend. controls are the texts of its control tokens.
 func New(b boundary.Backend, controls []string, tools, kwargs json.RawMessage) *Counter {
-	c := &Counter{b: b, controls: controls, tools: tools, kwargs: kwargs, base: map[class]string{}, shapes: map[string]string{},
+	c := &Counter{b: b, controls: controls, tools: tools, kwargs: kwargs, base: map[class]string{}, shapes: map[string]shape{},
 		gens: map[episode.Role][]int32{}, verified: map[class]bool{}}
 	c.span, _ = b.(boundary.Spanner)
 	c.eager, _ = b.(Eager)
@@ -213,15 +222,29 @@ func (c *Counter) extend(ctx context.Context, prev *State, add []Item, k class) 
 		}
 		c.base[k] = base
 	}
-	shape := shapeOf(add)
-	skeleton, seen := c.shapes[shape]
-	foreseen, wait := c.foresee(ctx, skeleton, add)
-	text, err := c.render(ctx, append(slices.Clone(front), add...), c.tools, false)
+	name := shapeOf(add)
+	sh, seen := c.shapes[name]
+	foreseen, wait := c.foresee(ctx, sh.skeleton, add)
+	var text string
+	if sh.alone && foreseen != "" {
+		text, err = c.render(ctx, add, c.tools, false)
+		if ok = err == nil && text == sh.before+foreseen; ok {
+			text = foreseen
+		} else if err == nil { // from now on as any other
+			sh.alone = false
+			c.shapes[name] = sh
+		}
+	}
+	if !ok && err == nil {
+		text, err = c.render(ctx, append(slices.Clone(front), add...), c.tools, false)
+	}
 	ids, ends, early := wait()
 	if err != nil {
 		return nil, false, err
 	}
-	text, ok = strings.CutPrefix(text, base)
+	if !ok {
+		text, ok = strings.CutPrefix(text, base)
+	}
 	if !ok || !c.startsWithControl(text) {
 		return nil, false, nil
 	}
@@ -231,14 +254,17 @@ func (c *Counter) extend(ctx context.Context, prev *State, add []Item, k class) 
 		return nil, false, nil
 	}
 	if !seen {
-		if skeleton, err = c.render(ctx, append(slices.Clone(front), marked(add)...), c.tools, false); err != nil {
+		if sh.skeleton, err = c.render(ctx, append(slices.Clone(front), marked(add)...), c.tools, false); err != nil {
 			return nil, false, err
 		}
-		if skeleton, ok = strings.CutPrefix(skeleton, base); !ok {
+		if sh.skeleton, ok = strings.CutPrefix(sh.skeleton, base); !ok {
 			return nil, false, nil
 		}
+		if text, err := c.render(ctx, marked(add), c.tools, false); err == nil { // a template may insist on what is in front
+			sh.before, sh.alone = strings.CutSuffix(text, sh.skeleton)
+		}
 		if len(c.shapes) < 256 {
-			c.shapes[shape] = skeleton
+			c.shapes[name] = sh
 		}
 	}
 	if foreseen == text && len(ids) == len(ends) && !errors.Is(early, boundary.ErrUnsupported) {
@@ -253,7 +279,7 @@ func (c *Counter) extend(ctx context.Context, prev *State, add []Item, k class) 
 	if err != nil {
 		return nil, false, err
 	}
-	p := layout(text, skeleton, add, c.controls, "")
+	p := layout(text, sh.skeleton, add, c.controls, "")
 	counts := assign(ends, p, len(add))
 	// Appending may write behind the elements of prev, which it does not look at: only the newest state of a session is ever extended.
 	s = &State{Counts: append(prev.Counts, counts...), IDs: append(prev.IDs, ids...), Gen: gen, sum: prev.sum, items: prev.items + len(add), last: last,

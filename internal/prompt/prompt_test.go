@@ -3,6 +3,7 @@ package prompt_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -195,16 +196,30 @@ func TestToolsPart(t *testing.T) {
 	}
 }
 
-// recorder is a backend that remembers what it was to tokenize. Where squeeze says so, its template writes two spaces as one.
+// recorder is a backend that remembers what it was to tokenize, and of the last chat that it was to render the roles. Where squeeze says so, its template writes two spaces
+// as one; template may change more.
 type recorder struct {
 	*embedded.Server
-	squeeze bool
-	mu      sync.Mutex // guards texts
-	texts   []string
+	squeeze  bool
+	template func(roles []string, text string) (string, error)
+	roles    []string
+	mu       sync.Mutex // guards texts
+	texts    []string
 }
 
 func (r *recorder) Render(ctx context.Context, req boundary.RenderRequest) (string, error) {
 	text, err := r.Server.Render(ctx, req)
+	if r.template != nil && err == nil {
+		var messages []struct{ Role string }
+		if err := json.Unmarshal(req.Messages, &messages); err != nil {
+			return "", err
+		}
+		r.roles = nil
+		for _, m := range messages {
+			r.roles = append(r.roles, m.Role)
+		}
+		text, err = r.template(r.roles, text)
+	}
 	if r.squeeze {
 		text = strings.ReplaceAll(text, "  ", " ")
 	}
@@ -277,6 +292,72 @@ func TestForesee(t *testing.T) {
 			}
 			if st.Full || twice != test.wrong {
 				t.Errorf("%d texts were foreseen wrongly, want %d; the last count was full: %t", twice, test.wrong, st.Full)
+			}
+		})
+	}
+}
+
+// TestNewMessagesAreRenderedAlone: where a template writes new messages as it does behind others, they are rendered without any in front; where it does not, or only
+// sometimes, with a short chat. The count is always that of the whole prompt.
+func TestNewMessagesAreRenderedAlone(t *testing.T) {
+	t.Parallel()
+	const few, more = "assistant tool", "user assistant tool"
+	refused := errors.New("the first message is the user's")
+	for name, test := range map[string]struct {
+		template func(roles []string, text string) (string, error)
+		want     string
+	}{
+		"as it is": {func(_ []string, text string) (string, error) { return text, nil }, few},
+		"a beginning of its own": {func(roles []string, text string) (string, error) {
+			if roles[0] != "user" {
+				text = "<|im_start|>system\nBe good.<|im_end|>\n" + text
+			}
+			return text, nil
+		}, few},
+		"a user first": {func(roles []string, text string) (string, error) {
+			if roles[0] != "user" {
+				return "", refused
+			}
+			return text, nil
+		}, more},
+		"otherwise where it is first": {func(roles []string, text string) (string, error) {
+			if roles[0] != "user" {
+				text = strings.Replace(text, "assistant", "model", 1)
+			}
+			return text, nil
+		}, more},
+		"otherwise where it is first and says 9": {func(roles []string, text string) (string, error) {
+			if roles[0] != "user" && strings.Contains(text, "9 is read") {
+				text = strings.Replace(text, "assistant", "model", 1)
+			}
+			return text, nil
+		}, more},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := &recorder{Server: backend(), template: test.template}
+			p, err := b.Profile(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := prompt.New(b, p.Template.ControlTexts, nil, nil)
+			items := []prompt.Item{item(episode.User, receipt.RawHistory, "go on")}
+			var st *prompt.State
+			for round := range 12 {
+				id := fmt.Sprint("c", round)
+				items = append(items, call(id, `{"path":"a b"}`), result(id, fmt.Sprint(round, " is read")))
+				if st, err = c.Count(t.Context(), st, len(items)-2, items); err != nil {
+					t.Fatal(err)
+				}
+				asked := strings.Join(b.roles, " ")
+				if text, err := b.Render(t.Context(), rendered(items)); err != nil {
+					t.Fatal(err)
+				} else if want, _ := b.Tokens(t.Context(), text); !slices.Equal(st.Prompt(), want) {
+					t.Fatalf("round %d: %d tokens, want %d", round, st.Total(), len(want))
+				}
+				if round == 11 && (st.Full || asked != test.want) {
+					t.Errorf("the last messages were rendered as %q, want %q; the count was full: %t", asked, test.want, st.Full)
+				}
 			}
 		})
 	}
