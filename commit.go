@@ -167,7 +167,7 @@ func (s *Session) record(t Turn) (*episode.Record, error) {
 // besideBytes is the size from which on a result is parsed and counted at the same time: to wake another processor for it takes as long as some kilobytes do.
 const besideBytes = 32 << 10
 
-// countBeside counts the tokens of a record and runs read, which sees the record without the count. The tokenizer may be the caller's, and runs in his goroutine.
+// countBeside counts the tokens of a record, which has its digest, and runs read, which sees the record without the count. The tokenizer may be the caller's, and runs in his goroutine.
 func (e *Engine) countBeside(r *episode.Record, read func()) {
 	if len(r.Content) < besideBytes {
 		r.Tokens = e.countRecord(r)
@@ -183,7 +183,7 @@ func (e *Engine) countBeside(r *episode.Record, read func()) {
 }
 
 func (e *Engine) countRecord(r *episode.Record) int {
-	n := e.counter.Count(r.Content) + e.counter.Count(r.Reasoning)
+	n := e.counter.CountOf(r.Digest, r.Content) + e.counter.Count(r.Reasoning)
 	for _, c := range r.Calls {
 		n += e.counter.Count(c.Name) + e.counter.Count(c.Arguments)
 	}

@@ -105,7 +105,8 @@ func (s *Session) close(tx *store.Tx, f store.FoldRow, result string) error {
 	}
 	rec := &episode.Record{ID: s.e.id("ep"), Project: s.e.project, Session: s.id, Role: episode.System, ToolName: turn.FoldTool, CallID: f.ID,
 		Content: foldSummary(f, len(region), result), Created: s.e.now(), Tier: evict.Live}
-	rec.At, rec.Tokens, rec.Tokenizer, rec.Digest = rec.Created, s.e.countRecord(rec), s.e.opts.Tokenizer.Name(), digest.Of(rec.Content)
+	rec.At, rec.Tokenizer, rec.Digest = rec.Created, s.e.opts.Tokenizer.Name(), digest.Of(rec.Content)
+	rec.Tokens = s.e.countRecord(rec)
 	if err := tx.AppendEpisode(rec); err != nil {
 		return err
 	}

@@ -2,6 +2,8 @@ package sakur4
 
 import (
 	"context"
+	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -364,7 +366,13 @@ func (e *Engine) check(ctx context.Context) error {
 }
 
 // id returns a new id with that prefix.
-func (e *Engine) id(prefix string) string { return fmt.Sprintf("%s_%016x", prefix, e.newID()) }
+func (e *Engine) id(prefix string) string {
+	var room [24]byte
+	b := append(append(room[:0], prefix...), '_')
+	var n [8]byte
+	binary.BigEndian.PutUint64(n[:], e.newID())
+	return string(hex.AppendEncode(b, n[:]))
+}
 
 // server returns the backend with its profile, or the local counter with the reason where the backend does not answer.
 func (e *Engine) server(ctx context.Context) (boundary.Backend, boundary.Profile, string) {

@@ -49,7 +49,7 @@ func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 // AppendDigits appends the first n digits of String to b.
 func (d Digest) AppendDigits(b []byte, n int) []byte {
 	var digits [2 * len(d)]byte
-	hex.Encode(digits[:], d[:])
+	hex.Encode(digits[:], d[:(n+1)/2])
 	return append(b, digits[:n]...)
 }
 

@@ -45,10 +45,17 @@ func (c *Counter) Name() string { return c.enc.Name() }
 
 // Count returns the number of tokens of text: the same as the source's.
 func (c *Counter) Count(text string) int {
-	if len(text) <= shortBytes {
+	return c.CountOf(digest.Digest{}, text)
+}
+
+// CountOf is Count for who has the digest of the text at hand; the zero digest is none.
+func (c *Counter) CountOf(d digest.Digest, text string) int {
+	switch {
+	case len(text) <= shortBytes:
 		return c.enc.Count(text)
+	case d.IsZero():
+		d = digest.Of(text)
 	}
-	d := digest.Of(text)
 	if n, ok := c.lookup(d); ok {
 		return n
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"sakur4/internal/digest"
 	"sakur4/internal/tokens"
 )
 
@@ -25,6 +26,12 @@ func TestCounter(t *testing.T) {
 				s := texts[(i*(2*g+1)+g)%len(texts)]
 				if got, want := c.Count(s), e.Count(s); got != want {
 					t.Errorf("Count(%.40q) = %d, want %d", s, got, want)
+				}
+				if got, want := c.CountOf(digest.Of(s), s), e.Count(s); got != want {
+					t.Errorf("CountOf its digest(%.40q) = %d, want %d", s, got, want)
+				}
+				if got, want := c.CountOf(digest.Digest{}, s), e.Count(s); got != want {
+					t.Errorf("CountOf no digest(%.40q) = %d, want %d", s, got, want)
 				}
 			}
 		})
