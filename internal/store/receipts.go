@@ -104,7 +104,11 @@ func (tx *Tx) PutReceipt(project, session string, row ReceiptRow) error {
 	}
 	body := any(row.Body)
 	if !strings.Contains(row.Body, windowMark) {
-		if short := deflate(strings.Replace(row.Body, row.WindowID, windowMark, 1)); short != nil {
+		short, err := tx.store.deflate(strings.Replace(row.Body, row.WindowID, windowMark, 1))
+		if err != nil {
+			return fail(tx.ctx, err, "%s", what)
+		}
+		if short != nil {
 			body = short
 		}
 	}
@@ -139,10 +143,41 @@ const receiptWords = `"cause":"slot taken","notes":["counted locally: ","nothing
 // windowMark stands in a deflated body for the window's id, which is in a column already. JSON never holds it.
 const windowMark = "\x01"
 
+// deflater is the writer's compressor; making one costs more than using it.
+type deflater struct {
+	writer *flate.Writer
+	buffer bytes.Buffer
+}
+
+// deflate returns a body as it is stored where that is shorter, else nil. It is called inside a write.
+func (s *Store) deflate(body string) ([]byte, error) {
+	d := &s.deflater
+	d.buffer.Reset()
+	if d.writer == nil {
+		w, err := flate.NewWriterDict(&d.buffer, flate.DefaultCompression, []byte(receiptWords))
+		if err != nil {
+			return nil, err
+		}
+		d.writer = w
+	} else {
+		d.writer.Reset(&d.buffer)
+	}
+	if _, err := io.WriteString(d.writer, body); err != nil {
+		return nil, err
+	}
+	if err := d.writer.Close(); err != nil {
+		return nil, err
+	}
+	if d.buffer.Len() >= len(body) {
+		return nil, nil
+	}
+	return bytes.Clone(d.buffer.Bytes()), nil
+}
+
 // maxReceipt bounds what a damaged body may inflate to. Nothing that is written comes near it.
 const maxReceipt = 1 << 24
 
-// inflate is the inverse of deflate.
+// inflate is the inverse of deflate for a []byte.
 func inflate(b []byte) (string, error) {
 	var body strings.Builder
 	n, err := io.Copy(&body, io.LimitReader(flate.NewReaderDict(bytes.NewReader(b), []byte(receiptWords)), maxReceipt+1))

@@ -29,8 +29,10 @@ type Store struct {
 	queue   jobs // writes that wait for it
 	wconn   *conn
 	indexer *conn
-	known   known       // guarded by writer too
-	writing atomic.Bool // a Write holds writer, not a batch of the index
+	// deflater and known are guarded by writer too.
+	deflater deflater
+	known    known
+	writing  atomic.Bool // a Write holds writer, not a batch of the index
 	// draining is held by whoever fills the index, and taken before writer.
 	draining chan struct{}
 
