@@ -184,8 +184,9 @@ func percentile(times []time.Duration, percent int) float64 {
 }
 
 // BenchmarkCompact shortens a session of 1,000 episodes, all of them live, by half: by Compact, or by the Window that finds the prompt grown beyond its trigger. All is
-// processor time. What the embedded server takes for it is measured apart: own-µs is without it. In turn with each it writes as many rows of as many bytes through the same
-// driver, without what guards and seals them: a tier for each episode that goes, a row for its steps, a decision for each message behind the cut. own-ratio is that of the medians.
+// processor time. What the embedded server takes for it is measured apart: own-µs is without it. In turn with each it writes, through the same driver, the rows that say
+// the same one by one, without what guards and seals them: a tier for each episode that goes, a row for its steps, a decision for each message behind the cut. own-ratio is that
+// of the medians.
 func BenchmarkCompact(b *testing.B) {
 	b.Run("forced", func(b *testing.B) { benchmarkCompact(b, true) })
 	b.Run("window", func(b *testing.B) { benchmarkCompact(b, false) })

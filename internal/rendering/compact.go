@@ -29,8 +29,8 @@ type Plan struct {
 	Applied bool
 }
 
-// Compact compacts the prompt whatever its size. Do so on a Prompt that was just restored: one that prompts were made of remembers how they were counted, and would plan
-// otherwise now and then. No call may be open, and the prompt not be empty. Where the plan is to be carried out, [Prompt.Settle] comes next, else the Prompt is of no
+// Compact compacts the prompt whatever its size. Do so on a Prompt that was just restored, or is [Prompt.Anew]: one that prompts were made of remembers how they were
+// counted, and would plan otherwise now and then. No call may be open, and the prompt not be empty. Where the plan is to be carried out, [Prompt.Settle] comes next, else the Prompt is of no
 // other use afterwards.
 //
 // The errors are those of [Prompt.Next].

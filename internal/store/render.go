@@ -61,7 +61,7 @@ SELECT
   coalesce((SELECT generation FROM render_state WHERE project_id = ?1 AND session_id = ?2), 0),
   EXISTS (SELECT 1 FROM anchor_set WHERE project_id = ?1 AND retired = 0),
   EXISTS (SELECT 1 FROM note WHERE project_id = ?1 AND session_id = ?2 AND placed = 0),
-  EXISTS (SELECT 1 FROM folds WHERE project_id = ?1 AND session_id = ?2 AND closed_seq <> 0),
+  EXISTS (SELECT 1 FROM folds WHERE project_id = ?1 AND session_id = ?2 AND summary <> ''),
   EXISTS (SELECT 1 FROM receipt
     WHERE session_id = (SELECT num FROM session WHERE project_id = ?1 AND session_id = ?2) AND window_id = ?3 AND observed = 1)`, []any{project, session, windowID}, func(s *sqlite3.Stmt) error {
 		o = Outlook{s.ColumnInt(0), s.ColumnBool(1), s.ColumnBool(2), s.ColumnBool(3), s.ColumnBool(4)}
