@@ -113,6 +113,46 @@ func TestLaw02ChangedFactsAreAnError(t *testing.T) {
 	}
 }
 
+// TestLaw10DamagedFactsThatWait: what a parser read in one result can be damaged before it is in the ledger. Whoever asks for facts is told, and where; sessions go on.
+func TestLaw10DamagedFactsThatWait(t *testing.T) {
+	t.Parallel()
+	path := storePath(t)
+	d := newTrial(t, path, fixed(2048))
+	d.user("Do it.")
+	named := string(d.say("", sakur4.ToolCall{ID: "1", Name: "bash", Arguments: `{"command":"make"}`}).Episode)
+	if err := storetest.Raw(t, path).Exec(`INSERT INTO fact_queue (seq, facts, seal) SELECT seq, x'01', 0 FROM episodic_stream WHERE role = 'assistant'`); err != nil {
+		t.Fatal(err)
+	}
+	refused := func(what string, err error) {
+		t.Helper()
+		if !errors.Is(err, sakur4.ErrCorrupt) || !strings.Contains(err.Error(), named) {
+			t.Errorf("%s = %v, want %v that names %s", what, err, sakur4.ErrCorrupt, named)
+		}
+	}
+	for _, err := range d.eng.Facts(t.Context(), sakur4.FactFilter{}) {
+		refused("Facts()", err)
+	}
+	_, err := d.eng.Status(t.Context())
+	refused("Status()", err)
+	d.result("1", "failed\nexit status 2\n")
+	d.window()
+	d.say("Look at main.go and `parse`.")
+	d.work(20, 600)
+	if _, err := d.compact(800); err != nil {
+		t.Errorf("Compact() = %v", err)
+	}
+	d.user("And internal/store/queue.go?")
+	d.window()
+	if _, err := d.eng.Session("main").Plan(t.Context(), d.head); err != nil {
+		t.Errorf("Plan() = %v", err)
+	}
+	report, err := d.eng.Verify(t.Context())
+	if !errors.Is(err, sakur4.ErrCorrupt) || !strings.Contains(strings.Join(report.Problems, ";"), "facts of "+named) {
+		t.Errorf("Verify() = %+v, %v, want a problem that names %s", report, err, named)
+	}
+	refused("Close()", d.eng.Close())
+}
+
 // TestTimesFarOutside: a turn says when it happened or is refused; a filter may name any time.
 func TestTimesFarOutside(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package sakur4
 
 import (
 	"cmp"
+	"errors"
 	"strings"
 
 	"sakur4/internal/consolidate"
@@ -32,6 +33,9 @@ func putMentions(tx *store.Tx, rec *episode.Record) error {
 		if err == nil && !found && f.Told {
 			f.Told = false // no tool has read the file, an indexing may have
 			row, found, err = first(tx, f)
+		}
+		if errors.Is(err, store.ErrCorrupt) {
+			return tx.PutEdges(edges) // a link is not worth the turn
 		}
 		if err != nil {
 			return err

@@ -162,7 +162,7 @@ func (s *Session) since(r *store.Reader, seq int64) iter.Seq2[rendering.Recorded
 			out := rendering.Recorded{Episode: rec}
 			if err == nil && rec.Role == episode.Tool {
 				for f, bad := range r.Facts(store.FactFilter{Project: s.e.project, Episode: rec.ID, Kind: "tool_exit_code", Limit: 1}) {
-					out.Exit, err = f.Value, bad
+					out.Exit, err = f.Value, s.e.spare(bad)
 				}
 			}
 			if !yield(out, err) || err != nil {
@@ -170,6 +170,15 @@ func (s *Session) since(r *store.Reader, seq int64) iter.Seq2[rendering.Recorded
 			}
 		}
 	}
+}
+
+// spare is an error of a look at the facts that a prompt can do without: where they are damaged, it says less of a result and weighs it lower, and is made.
+func (e *Engine) spare(err error) error {
+	if errors.Is(err, store.ErrCorrupt) {
+		e.log.Warn("a prompt is made without facts that cannot be read", "error", err)
+		return nil
+	}
+	return err
 }
 
 // rendering returns what holds for all prompts of the session.
@@ -198,6 +207,9 @@ func (r recorded) Marks(ctx context.Context, ids []string, seqs []int64) (map[in
 	var rows map[int64]store.Mark
 	err := r.s.e.st.Read(ctx, func(tx *store.Reader) (err error) {
 		rows, err = tx.Marks(r.s.e.project, r.s.id, ids, seqs)
+		if rows != nil { // but for the facts
+			err = r.s.e.spare(err)
+		}
 		return err
 	})
 	marks := make(map[int64]rendering.Mark, len(rows))

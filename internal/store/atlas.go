@@ -176,11 +176,19 @@ func (tx *Tx) newEntry(project, session string, n NewEntry) (semantic.Entry, err
 	if err != nil {
 		return semantic.Entry{}, err
 	}
-	if _, found, err := tx.conn.number(`SELECT 1 FROM session WHERE project_id = ? AND session_id = ?`, project, session); err != nil || !found {
-		return semantic.Entry{}, errors.Join(err, fmt.Errorf("session %q of project %q: %w", session, project, ErrNotFound))
+	_, found, err := tx.conn.number(`SELECT 1 FROM session WHERE project_id = ? AND session_id = ?`, project, session)
+	if err == nil && !found {
+		err = fmt.Errorf("session %q of project %q: %w", session, project, ErrNotFound)
 	}
-	if _, taken, err := tx.conn.number(`SELECT 1 FROM semantic_atlas WHERE entry_id = ?`, n.ID); err != nil || taken {
-		return semantic.Entry{}, errors.Join(err, ErrExists)
+	if err != nil {
+		return semantic.Entry{}, err
+	}
+	_, taken, err := tx.conn.number(`SELECT 1 FROM semantic_atlas WHERE entry_id = ?`, n.ID)
+	if err == nil && taken {
+		err = ErrExists
+	}
+	if err != nil {
+		return semantic.Entry{}, err
 	}
 	entry.ID, entry.Project, entry.Session, entry.Replaces, entry.Created = n.ID, project, session, n.Replaces, n.Created
 	if entry.Created.IsZero() {

@@ -72,6 +72,9 @@ func (s *Store) drain(ctx context.Context, p pace) error {
 		if err := s.writeBatches(ctx, batches, p); err != nil {
 			return err
 		}
+		if err := s.enterQueue(ctx, wait); err != nil { // else it grows for as long as writes come faster than they are indexed
+			return err
+		}
 	}
 }
 

@@ -29,11 +29,16 @@ func (f *countedFile) WriteAt(p []byte, off int64) (int, error) {
 // commitOne writes what a tool result with that many facts is made of.
 func commitOne(t *testing.T, s *Store, id string, facts int) {
 	t.Helper()
+	commitBytes(t, s, id, facts, 2040)
+}
+
+func commitBytes(t *testing.T, s *Store, id string, facts, bytes int) {
+	t.Helper()
 	err := s.Write(t.Context(), func(tx *Tx) error {
 		if _, err := tx.LastSeq("p", "s"); err != nil {
 			return err
 		}
-		e := &episode.Record{ID: id, Project: "p", Session: "s", Role: episode.Tool, Content: strings.Repeat("a line of output\n", 120)}
+		e := &episode.Record{ID: id, Project: "p", Session: "s", Role: episode.Tool, Content: strings.Repeat("a line of output\n", bytes/17+1)[:bytes]}
 		if err := tx.AppendEpisode(e); err != nil {
 			return err
 		}
@@ -172,5 +177,66 @@ func TestAnIndexThatYieldsGoesOnWhereItLeftOff(t *testing.T) {
 	}
 	if report, err := s.Verify(t.Context()); err != nil || len(report.Problems) > 0 {
 		t.Errorf("Verify() = %v, %v", report.Problems, err)
+	}
+}
+
+// TestTheQueueIsEnteredInParts: a transaction enters so many results and facts that others that write have their turn soon, and few large results are in memory at once.
+func TestTheQueueIsEnteredInParts(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ results, facts, bytes, first int }{
+		{entryRows + 6, 1, 10, entryRows},
+		{9, entryFacts / 4, 10, 4},
+		{3, 1, entryBytes + 1, 1},
+		{5, 1, 10, 5},
+	} {
+		s := openPlain(t, filepath.Join(t.TempDir(), "store.db"))
+		for i := range test.results {
+			commitBytes(t, s, fmt.Sprint("ep_", i), test.facts, test.bytes)
+		}
+		target, entered, err := s.enterPart(t.Context(), 0, 0)
+		if err != nil || target != int64(test.results) || entered != int64(test.first) {
+			t.Errorf("%+v: enterPart() = %d, %d, %v, want %d and %d", test, target, entered, err, test.results, test.first)
+		}
+		if waiting := s.waiting.Load(); waiting != (entered < target) {
+			t.Errorf("%+v: that facts wait is %t", test, waiting)
+		}
+		if err := s.enterQueue(t.Context(), 0); err != nil {
+			t.Error(err)
+		}
+		for _, sql := range []string{`SELECT count(*) FROM symbolic_fact`, `SELECT count(*) + ` + fmt.Sprint(test.results*test.facts) + ` FROM fact_queue`} {
+			if n, _, err := s.wconn.number(sql); err != nil || n != int64(test.results*test.facts) {
+				t.Errorf("%+v: %s = %d, %v, want %d", test, sql, n, err, test.results*test.facts)
+			}
+		}
+	}
+}
+
+// TestTheQueueStaysShortBesideTheIndex: results come for as long as the indexes are brought up to date, and their facts do not pile up.
+func TestTheQueueStaysShortBesideTheIndex(t *testing.T) {
+	t.Parallel()
+	s := openPlain(t, filepath.Join(t.TempDir(), "store.db"))
+	for i := range 20 {
+		commitOne(t, s, fmt.Sprint("ep_", i), 1)
+	}
+	most, more := int64(0), 40
+	err := s.drain(t.Context(), pace{wait: true, bytes: 1, yield: func() bool {
+		if len(s.writer) > 0 {
+			return false // a look before a row of a batch
+		}
+		if more--; more >= 0 {
+			commitOne(t, s, fmt.Sprint("ep_more_", more), 1)
+		}
+		n, _, err := s.wconn.number(`SELECT count(*) FROM fact_queue`)
+		if err != nil {
+			t.Error(err)
+		}
+		most = max(most, n)
+		return false
+	}})
+	if err != nil || more > 0 {
+		t.Fatalf("drain() = %v, %d results are left to come", err, more)
+	}
+	if most > 4 {
+		t.Errorf("the facts of %d results waited", most)
 	}
 }

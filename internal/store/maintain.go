@@ -166,13 +166,14 @@ func (s *Store) checkpoint(ctx context.Context, c *conn, contended bool) error {
 	return nil
 }
 
-// enterLast leaves no facts waiting in a store that is closed, if nobody is in the way: who opens it for reading may not enter them.
+// enterLast leaves no facts waiting in a store that is closed, if nobody is in the way: who opens it for reading may not enter them. That they are damaged is told
+// once, also where the maintenance goroutine has met it before.
 func (s *Store) enterLast() error {
 	if s.cfg.ReadOnly || s.memory != nil || !s.waiting.Load() {
 		return nil
 	}
 	err := s.enterQueue(context.Background(), entryWait)
-	if errors.Is(err, errContended) || errors.Is(err, ErrLocked) || errors.Is(err, ErrCorrupt) {
+	if errors.Is(err, errContended) || errors.Is(err, ErrLocked) || errors.Is(err, ErrCorrupt) && errors.Is(s.maintenance, ErrCorrupt) {
 		return nil
 	}
 	return err

@@ -15,7 +15,7 @@ type Mark struct {
 }
 
 // Marks returns the marks of a session's episodes by their positions: of the one with ids[i] at seqs[i]. Those of which there is nothing to say are left out, and those
-// that the session does not have.
+// that the session does not have. Where the facts alone cannot be read the others are returned with the error.
 //
 // A prompt has hundreds of episodes, and few of them have a mark: what points to which of them is looked up, never the episodes.
 func (r *Reader) Marks(project, session string, ids []string, seqs []int64) (map[int64]Mark, error) {

@@ -118,18 +118,21 @@ func (r *Reader) layOver() error {
 	tx := &Tx{Reader: &Reader{store: r.store, conn: c, ctx: r.ctx, writing: true}, entered: true, late: true}
 	defer tx.end()
 	c.names = overlaid
-	for after := int64(0); ; {
-		list, err := tx.waiting(after)
-		if err != nil || len(list) == 0 {
+	for next := (excerpt{more: true}); next.more; {
+		after := int64(0)
+		if n := len(next.list); n > 0 {
+			after = next.list[n-1].seq
+		}
+		if next, err = tx.waiting(after); err != nil {
 			return err
 		}
-		for i := range list {
-			if err := tx.layOver(&list[i]); err != nil {
+		for i := range next.list {
+			if err := tx.layOver(&next.list[i]); err != nil {
 				return err
 			}
 		}
-		after = list[len(list)-1].seq
 	}
+	return nil
 }
 
 // layOver copies the rows whose places a row of the queue takes, and enters it.

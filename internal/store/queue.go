@@ -22,12 +22,18 @@ import (
 // entryWait is how long a read waits for others that write to enter the facts that it lacks. Then it overlays them.
 const entryWait = 100 * time.Millisecond
 
-// entryRows bounds how many rows of the queue are in memory at once.
-const entryRows = 64
+// What is read of the queue at once, and entered in a transaction where that is of no other use: it ends with the row that reaches one of these bounds. Others that write
+// wait for a few tens of milliseconds at most, and of results of megabytes one or two are in memory.
+const (
+	entryRows  = 64
+	entryFacts = 1024
+	entryBytes = 4 << 20 // of the results
+)
 
-// namesLedger reports whether a statement reads or writes the ledger of facts. What interprets is anchored to facts: triggers and a view look for them.
+// namesLedger reports whether a statement reads or writes the ledger of facts. What interprets is anchored to facts: a trigger of what is inserted and a view look
+// for them.
 func namesLedger(sql string) bool {
-	return strings.Contains(sql, "symbolic_fact") || strings.Contains(sql, "semantic_atlas")
+	return strings.Contains(sql, "symbolic_fact") || strings.Contains(sql, "semantic_atlas_staleness") || strings.Contains(sql, "INTO semantic_atlas")
 }
 
 // kinds are those that the ledger takes.
@@ -90,9 +96,9 @@ func (tx *Tx) enterQueue() error {
 	}
 	tx.entering = true
 	defer func() { tx.entering = false }()
-	list, err := tx.waiting(0)
-	if err == nil && len(list) > 0 {
-		err = tx.enterAll(list)
+	next, err := tx.waiting(0)
+	if err == nil && len(next.list) > 0 {
+		err = tx.enterAll(next)
 	}
 	if err != nil {
 		return fail(tx.ctx, err, "enter facts")
@@ -101,14 +107,24 @@ func (tx *Tx) enterQueue() error {
 	return nil
 }
 
+// enterSome enters the first rows of the queue, and reports the last of them, 0 where there was none.
+func (tx *Tx) enterSome() (last int64, err error) {
+	tx.entering = true
+	defer func() { tx.entering = false }()
+	next, err := tx.waiting(0)
+	if err == nil && len(next.list) > 0 {
+		last, err = tx.enterList(next.list)
+	}
+	tx.entered = err == nil && !next.more
+	return last, fail(tx.ctx, err, "enter facts")
+}
+
 // enterAll enters rows of the queue and those behind them. Whoever goes on after an error finds the ledger as it was.
-func (tx *Tx) enterAll(list []queued) (err error) {
+func (tx *Tx) enterAll(next excerpt) (err error) {
 	if _, err := tx.conn.exec(`SAVEPOINT entry`); err != nil {
 		return err
 	}
-	added := tx.added // it was counted when it was recorded
 	defer func() {
-		tx.added = added
 		if err != nil && !tx.conn.GetAutocommit() {
 			_, undo := tx.conn.exec(`ROLLBACK TO entry`)
 			err = also(err, undo)
@@ -118,24 +134,33 @@ func (tx *Tx) enterAll(list []queued) (err error) {
 			err = also(err, release)
 		}
 	}()
-	for len(list) > 0 {
-		for i := range list {
-			if err := tx.enter(&list[i]); err != nil {
-				return err
-			}
-		}
-		last := list[len(list)-1].seq
-		if _, err := tx.conn.exec(`UPDATE meta SET value = ? WHERE name = 'facts entered'`, last); err != nil {
+	for len(next.list) > 0 {
+		last, err := tx.enterList(next.list)
+		if err != nil || !next.more {
 			return err
 		}
-		if _, err := tx.conn.exec(`DELETE FROM fact_queue WHERE seq <= ?`, last); err != nil {
-			return err
-		}
-		if list, err = tx.waiting(last); err != nil {
+		if next, err = tx.waiting(last); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// enterList enters the first rows of the queue, takes them from it, and returns the last of them.
+func (tx *Tx) enterList(list []queued) (last int64, err error) {
+	added := tx.added // it was counted when it was recorded
+	defer func() { tx.added = added }()
+	for i := range list {
+		if err := tx.enter(&list[i]); err != nil {
+			return 0, err
+		}
+	}
+	last = list[len(list)-1].seq
+	if _, err := tx.conn.exec(`UPDATE meta SET value = ? WHERE name = 'facts entered'`, last); err != nil {
+		return 0, err
+	}
+	_, err = tx.conn.exec(`DELETE FROM fact_queue WHERE seq <= ?`, last)
+	return last, err
 }
 
 // enter enters one row of the queue.
@@ -158,6 +183,13 @@ type queued struct {
 	episode, project string
 	created          time.Time
 	facts            []symbolic.Row
+	bytes            int // of the result
+}
+
+// excerpt are some rows of the queue that follow each other; more says that others may follow them.
+type excerpt struct {
+	list []queued
+	more bool
 }
 
 const queueColumns = `q.seq, q.facts, q.seal, e.episode_id, p.project_id, e.at, e.created, e.content, e.content_digest`
@@ -181,6 +213,7 @@ func scanQueued(s *sqlite3.Stmt) (queued, error) {
 	if sum := digest.Of(content); string(sum[:]) != string(s.ColumnRawBlob(8)) {
 		return queued{}, &failure{what, fmt.Errorf("the content's digest is another one: %w", ErrCorrupt)}
 	}
+	q.bytes = len(content)
 	var err error
 	if q.facts, err = decodeFacts(batch, q.seq, q.project, q.episode, content); err != nil {
 		return queued{}, &failure{what, fmt.Errorf("%w: %w", ErrCorrupt, err)}
@@ -188,12 +221,27 @@ func scanQueued(s *sqlite3.Stmt) (queued, error) {
 	return q, nil
 }
 
-// waiting returns the next rows of the queue after a position.
-func (r *Reader) waiting(after int64) ([]queued, error) {
-	return all(rows(r, "facts that wait", `SELECT `+queueColumns+queueTables+`
+// waiting returns the next rows of the queue after a position, as many as the bounds allow.
+func (r *Reader) waiting(after int64) (next excerpt, err error) {
+	facts, bytes := 0, 0
+	err = r.each("facts that wait", `SELECT `+queueColumns+queueTables+`
 WHERE q.seq > ?
-ORDER BY q.seq
-LIMIT ?`, []any{after, entryRows}, scanQueued))
+ORDER BY q.seq`, []any{after}, func(s *sqlite3.Stmt) error {
+		q, err := scanQueued(s)
+		if err != nil {
+			return err
+		}
+		next.list = append(next.list, q)
+		facts, bytes = facts+len(q.facts), bytes+q.bytes
+		if next.more = len(next.list) == entryRows || facts >= entryFacts || bytes >= entryBytes; next.more {
+			return errStop
+		}
+		return nil
+	})
+	if err != nil {
+		return excerpt{}, fail(r.ctx, err, "facts that wait")
+	}
+	return next, nil
 }
 
 // anyWaiting reports whether there are any, without fixing the snapshot for those who may give it up.
@@ -202,9 +250,20 @@ func (r *Reader) anyWaiting() (bool, error) {
 	return found, err
 }
 
-// enterQueue enters what waits for the ledger in a transaction of its own, which need not be durable: a row that is lost there waits again. It waits for others that
-// write for a time at most, or until it can where that is 0.
-func (s *Store) enterQueue(ctx context.Context, wait time.Duration) (err error) {
+// enterQueue enters what waits for the ledger in transactions of its own, which need not be durable: a row that is lost there waits again. Others that write have their
+// turn in between, and what they record meanwhile may wait on. It waits for each turn for a time at most, or until it has it where that is 0.
+func (s *Store) enterQueue(ctx context.Context, wait time.Duration) error {
+	for target, entered := int64(0), int64(-1); entered < target; {
+		var err error
+		if target, entered, err = s.enterPart(ctx, wait, target); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enterPart enters the first rows of the queue, and returns the last of them and the target, which is the last one of all where none is given.
+func (s *Store) enterPart(ctx context.Context, wait time.Duration, target int64) (_, entered int64, err error) {
 	turn := ctx
 	if wait > 0 {
 		var cancel context.CancelFunc
@@ -215,7 +274,7 @@ func (s *Store) enterQueue(ctx context.Context, wait time.Duration) (err error) 
 		if ctx.Err() == nil {
 			err = errContended
 		}
-		return err
+		return target, 0, err
 	}
 	s.writing.Store(true)
 	defer func() {
@@ -223,15 +282,19 @@ func (s *Store) enterQueue(ctx context.Context, wait time.Duration) (err error) 
 		s.unlockWriter()
 	}()
 	if err := s.ready(ctx); err != nil {
-		return err
+		return target, 0, err
 	}
-	if _, found, err := s.wconn.number(`SELECT 1 FROM fact_queue LIMIT 1`); err != nil || !found {
+	last, _, err := s.wconn.number(`SELECT max(seq) FROM fact_queue`)
+	if err != nil || last == 0 {
 		s.waiting.Store(s.waiting.Load() && err != nil)
-		return fail(ctx, err, "enter facts")
+		return target, target, fail(ctx, err, "enter facts")
+	}
+	if target == 0 {
+		target = last
 	}
 	if wait > 0 {
 		if err := s.wconn.BusyTimeout(wait); err != nil {
-			return fail(ctx, err, "enter facts")
+			return target, 0, fail(ctx, err, "enter facts")
 		}
 		defer func() {
 			if s.wconn != nil {
@@ -239,12 +302,18 @@ func (s *Store) enterQueue(ctx context.Context, wait time.Duration) (err error) 
 			}
 		}()
 	}
-	j := &job{ctx: ctx, f: (*Tx).enterQueue, lax: true, done: make(chan struct{})}
+	j := &job{ctx: ctx, lax: true, done: make(chan struct{})}
+	j.f = func(tx *Tx) (err error) {
+		if entered, err = tx.enterSome(); entered == 0 {
+			entered = target // another process has entered them
+		}
+		return err
+	}
 	s.run([]*job{j})
 	if j.panicked != nil {
 		panic(j.panicked)
 	}
-	return j.err
+	return target, entered, j.err
 }
 
 // prepareLedger makes sure that what the snapshot says of facts is all that is recorded in it. It is called before anything is read: the snapshot is given up for one
@@ -273,6 +342,9 @@ func (r *Reader) completeLedger() error {
 		entering := r.store.enterQueue(r.ctx, entryWait)
 		if _, err := r.conn.exec(`BEGIN`); err != nil {
 			return fail(r.ctx, err, "read")
+		}
+		if err := r.store.ofThisSchema(r.ctx, r.conn); err != nil {
+			return err
 		}
 		switch {
 		case entering == nil:

@@ -332,6 +332,9 @@ func TestWhatWaitsCannotBeChanged(t *testing.T) {
 			if _, err := r.Fact("p", list[0].FactID); !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), "ep_1") {
 				t.Errorf("Fact() = %v, want ErrCorrupt and the episode", err)
 			}
+			if _, err := drain(r.Entries(store.EntryFilter{Project: "p"})); err != nil {
+				t.Errorf("Entries() = %v: it needs no facts", err)
+			}
 			if e, err := r.Episode("p", "ep_1"); err != nil || e.Content != "one" {
 				t.Errorf("Episode() = %q, %v: the record is as it was", e.Content, err)
 			}
@@ -357,6 +360,16 @@ func TestWhatWaitsCannotBeChanged(t *testing.T) {
 	}
 	if _, found := find(s, t, "ep_4"); found {
 		t.Error("ep_4 was kept although its write failed")
+	}
+	err = s.Write(t.Context(), func(tx *store.Tx) error {
+		_, err := tx.PutEntry("p", "s", store.NewEntry{ID: "sem_1", AnchorType: "episodic_stream", AnchorID: "ep_1", Text: "it is one", Origin: semantic.Interpreted})
+		return err
+	})
+	if !errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrExists) {
+		t.Errorf("PutEntry() = %v, want ErrCorrupt alone", err)
+	}
+	if err := s.Close(); !errors.Is(err, store.ErrCorrupt) || strings.Count(err.Error(), "ep_1") != 1 {
+		t.Errorf("Close() = %v, want ErrCorrupt and the episode, once", err)
 	}
 }
 

@@ -97,6 +97,9 @@ func (r *Reader) complete(t track) error {
 	if err != nil && !errors.Is(err, errContended) && !errors.Is(err, ErrLocked) && !errors.Is(err, ErrFull) && !errors.Is(err, ErrCorrupt) {
 		return err
 	}
+	if err := r.store.ofThisSchema(r.ctx, r.conn); err != nil {
+		return err
+	}
 	return r.prepareLedger()
 }
 
