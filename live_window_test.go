@@ -114,12 +114,24 @@ func (l *longTalk) window() time.Duration {
 	return took
 }
 
-// floor is what the server takes at the least: it renders a round of two messages and tokenizes what comes of it.
-func (l *longTalk) floor(ctx context.Context) time.Duration {
+// plain are two messages of the size of a round, with which the server has the least work.
+func (l *longTalk) plain() []sakur4.Message {
+	return []sakur4.Message{{Role: "user", Content: "a"}, {Role: "assistant", Content: l.result}}
+}
+
+// newest are the two messages that a round adds: a call and its result.
+func (l *longTalk) newest() []sakur4.Message {
+	id := fmt.Sprint("c", l.n-1)
+	call := sakur4.ToolCall{ID: id, Name: "bash", Arguments: l.args}
+	return []sakur4.Message{{Role: "assistant", ToolCalls: []sakur4.ToolCall{call}}, {Role: "tool", ToolCallID: id, Content: l.result}}
+}
+
+// floor is what the server takes to render messages and to tokenize what comes of it.
+func (l *longTalk) floor(ctx context.Context, messages []sakur4.Message) time.Duration {
 	l.t.Helper()
-	messages := sakur4.MarshalMessages([]sakur4.Message{{Role: "user", Content: "a"}, {Role: "assistant", Content: l.result}})
+	body := sakur4.MarshalMessages(messages)
 	start := time.Now()
-	text, err := l.client.Render(ctx, boundary.RenderRequest{Messages: messages})
+	text, err := l.client.Render(ctx, boundary.RenderRequest{Messages: body})
 	if err == nil {
 		_, _, err = l.client.TokenSpans(ctx, text)
 	}
@@ -146,16 +158,19 @@ func TestLiveWindowSendsTheNewTurns(t *testing.T) {
 	}
 }
 
-// BenchmarkLiveWindow makes the next prompt of a session of 1,000 episodes on a real server, in turn with what the server takes at the least.
+// BenchmarkLiveWindow makes the next prompt of a session of 1,000 episodes on a real server, in turn with what the server takes for two messages: p50-ratio is to
+// plain ones, round-ratio to the two that the prompt adds.
 func BenchmarkLiveWindow(b *testing.B) {
 	l := newLongTalk(b, 1000)
-	var windows, floors []time.Duration
+	var windows, floors, rounds []time.Duration
 	for b.Loop() {
 		l.round()
 		windows = append(windows, l.window())
-		floors = append(floors, l.floor(b.Context()))
+		floors = append(floors, l.floor(b.Context(), l.plain()))
+		rounds = append(rounds, l.floor(b.Context(), l.newest()))
 	}
 	b.ReportMetric(percentile(windows, 50), "p50-µs")
 	b.ReportMetric(percentile(windows, 50)/percentile(floors, 50), "p50-ratio")
+	b.ReportMetric(percentile(windows, 50)/percentile(rounds, 50), "round-ratio")
 	b.ReportMetric(percentile(windows, 99)/percentile(floors, 99), "p99-ratio")
 }
