@@ -274,7 +274,7 @@ func (s *Session) Folds(ctx context.Context) iter.Seq2[FoldInfo, error] {
 			return
 		}
 		var rows []store.FoldRow
-		err := s.e.st.Read(ctx, func(r *store.Reader) (err error) {
+		err := s.e.st.ReadRecord(ctx, func(r *store.Reader) (err error) {
 			rows, err = r.Folds(s.e.project, s.id)
 			return err
 		})
@@ -298,7 +298,7 @@ func (s *Session) RecallFold(ctx context.Context, id FoldID) iter.Seq2[Episode, 
 			yield(Episode{}, err)
 			return
 		}
-		err := s.e.st.Read(ctx, func(r *store.Reader) error {
+		err := s.e.st.ReadRecord(ctx, func(r *store.Reader) error {
 			f, err := r.Fold(s.e.project, string(id))
 			if errors.Is(err, store.ErrNotFound) || err == nil && f.Session != s.id {
 				return fmt.Errorf("%w: %q", ErrNoFold, id)

@@ -33,7 +33,7 @@ func (e *Engine) withLearned(ctx context.Context, p boundary.Profile) boundary.P
 // storedSettings reads what the project's last session has learned. What cannot be read is not known, and is learned again.
 func (e *Engine) storedSettings(ctx context.Context) *boundary.Learned {
 	var row store.RenderState
-	err := e.st.Read(ctx, func(r *store.Reader) (err error) {
+	err := e.st.ReadRecord(ctx, func(r *store.Reader) (err error) {
 		row, err = r.LastRenderState(e.project)
 		return err
 	})

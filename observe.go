@@ -122,7 +122,7 @@ func (s *Session) Receipt(ctx context.Context) (receipt.Receipt, error) {
 // receipt reads a stored receipt; "" is the last.
 func (s *Session) receipt(ctx context.Context, id WindowID) (storedReceipt, error) {
 	var out storedReceipt
-	err := s.e.st.Read(ctx, func(r *store.Reader) error {
+	err := s.e.st.ReadRecord(ctx, func(r *store.Reader) error {
 		var row store.ReceiptRow
 		var err error
 		if id == "" {
@@ -154,7 +154,7 @@ func (s *Session) Receipts(ctx context.Context) iter.Seq2[receipt.Receipt, error
 			yield(receipt.Receipt{}, err)
 			return
 		}
-		err := s.e.st.Read(ctx, func(r *store.Reader) error {
+		err := s.e.st.ReadRecord(ctx, func(r *store.Reader) error {
 			for row, err := range r.Receipts(s.e.project, s.id) {
 				if err != nil {
 					return err
@@ -197,7 +197,7 @@ func (s *Session) Evictions(ctx context.Context) iter.Seq2[Eviction, error] {
 			yield(Eviction{}, err)
 			return
 		}
-		err := s.e.st.Read(ctx, func(r *store.Reader) error {
+		err := s.e.st.ReadRecord(ctx, func(r *store.Reader) error {
 			for row, err := range r.Evictions(s.e.project, s.id) {
 				if err != nil {
 					return err

@@ -108,7 +108,7 @@ func (s *Session) Pins(ctx context.Context) ([]Pin, error) {
 		return nil, err
 	}
 	var out []Pin
-	err := s.e.st.Read(ctx, func(r *store.Reader) error {
+	err := s.e.st.ReadRecord(ctx, func(r *store.Reader) error {
 		rows, err := r.Pins(s.e.project, false)
 		for _, p := range rows {
 			out = append(out, Pin{ID: PinID(p.ID), Kind: PinKind(p.Kind), Text: p.Text, Session: p.Session, Created: p.Created})

@@ -18,7 +18,7 @@ func (e *Engine) Episode(ctx context.Context, id EpisodeID) (Episode, error) {
 		return Episode{}, err
 	}
 	var rec episode.Record
-	err := e.st.Read(ctx, func(r *store.Reader) (err error) {
+	err := e.st.ReadRecord(ctx, func(r *store.Reader) (err error) {
 		rec, err = r.Episode(e.project, string(id))
 		return err
 	})
@@ -55,7 +55,7 @@ func (e *Engine) Episodes(ctx context.Context, f EpisodeFilter) iter.Seq2[Episod
 			yield(Episode{}, err)
 			return
 		}
-		err := e.st.Read(ctx, func(r *store.Reader) error {
+		err := e.st.ReadRecord(ctx, func(r *store.Reader) error {
 			for rec, err := range r.Episodes(store.EpisodeFilter{Project: e.project, Session: f.Session, Role: episode.Role(f.Role), ToolName: f.ToolName,
 				AfterSeq: f.AfterSeq, BeforeSeq: f.BeforeSeq, Since: f.Since, Until: f.Until, Tiers: f.Tiers, Desc: f.Newest, Limit: f.Limit}) {
 				if err != nil {
@@ -91,7 +91,7 @@ func (e *Engine) Sessions(ctx context.Context) iter.Seq2[SessionInfo, error] {
 			return
 		}
 		var rows []store.SessionRow
-		err := e.st.Read(ctx, func(r *store.Reader) (err error) {
+		err := e.st.ReadRecord(ctx, func(r *store.Reader) (err error) {
 			rows, err = r.Sessions(e.project)
 			return err
 		})

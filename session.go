@@ -64,7 +64,7 @@ type waiting struct {
 // load returns a prompt with everything that the record holds now. It goes on from l, and reads the session's anew where that is nil or behind the store.
 func (s *Session) load(ctx context.Context, l *live, srv rendering.Server) (*live, waiting, error) {
 	var w waiting
-	err := s.e.st.Read(ctx, func(r *store.Reader) error {
+	err := s.e.st.ReadRecord(ctx, func(r *store.Reader) error {
 		window := ""
 		if l != nil {
 			window, _ = l.prompt.Last()
@@ -161,9 +161,8 @@ func (s *Session) since(r *store.Reader, seq int64) iter.Seq2[rendering.Recorded
 		for rec, err := range r.SessionEpisodes(s.e.project, s.id, seq) {
 			out := rendering.Recorded{Episode: rec}
 			if err == nil && rec.Role == episode.Tool {
-				for f, bad := range r.Facts(store.FactFilter{Project: s.e.project, Episode: rec.ID, Kind: "tool_exit_code", Limit: 1}) {
-					out.Exit, err = f.Value, s.e.spare(bad)
-				}
+				code, bad := r.ExitCode(s.e.project, rec.ID)
+				out.Exit, err = code, s.e.spare(bad)
 			}
 			if !yield(out, err) || err != nil {
 				return
@@ -195,7 +194,7 @@ var _ rendering.Record = recorded{}
 // Episode reads one episode.
 func (r recorded) Episode(ctx context.Context, id string) (*episode.Record, error) {
 	var rec episode.Record
-	err := r.s.e.st.Read(ctx, func(tx *store.Reader) (err error) {
+	err := r.s.e.st.ReadRecord(ctx, func(tx *store.Reader) (err error) {
 		rec, err = tx.Episode(r.s.e.project, id)
 		return err
 	})

@@ -91,7 +91,14 @@ func TestNobodySeesTheQueue(t *testing.T) {
 				if random.IntN(4) == 0 {
 					project = "other"
 				}
-				return factsNamed(project, values, names...)
+				facts := factsNamed(project, values, names...)
+				for i := range facts {
+					if strings.HasSuffix(facts[i].QualifiedName, "5") {
+						facts[i].Kind = "tool_exit_code"
+						facts[i].FactID = symbolic.FactID(project, facts[i].QualifiedName, facts[i].Kind, "")
+					}
+				}
+				return facts
 			}
 			all := func(r *store.Reader) (map[string]any, error) {
 				a, err := everything(r, "p", "p")
@@ -127,7 +134,7 @@ func TestNobodySeesTheQueue(t *testing.T) {
 					t.Fatalf("%s (-entered at once +entered later):\n%s", way, diff)
 				}
 			}
-			entries, waited := 0, 0
+			entries, waited, exits := 0, 0, 0
 			for n := range 60 {
 				facts := list()
 				id := fmt.Sprintf("ep_%d", n)
@@ -135,7 +142,46 @@ func TestNobodySeesTheQueue(t *testing.T) {
 					return result(tx, facts[0].Project, id, fmt.Sprint(n, " ", facts[0].Value, facts[len(facts)-1].Value), facts, atOnce)
 				})
 				waited = max(waited, store.Waiting(stores[1]))
-				switch step := random.IntN(12); step {
+				switch step := random.IntN(14); step {
+				case 8, 9: // of an exit code it makes no difference what is entered
+					before := store.Waiting(stores[1])
+					codes := func(s *store.Store) (codes []string) {
+						t.Helper()
+						err := s.ReadRecord(t.Context(), func(r *store.Reader) error {
+							for i := range n + 1 {
+								code, err := r.ExitCode("p", fmt.Sprintf("ep_%d", i))
+								if err != nil {
+									return err
+								}
+								codes = append(codes, code)
+							}
+							if _, err := r.Counts("p"); err == nil {
+								t.Error("Counts() of a ledger that may lack something succeeded")
+							}
+							return nil
+						})
+						if err != nil {
+							t.Fatal(err)
+						}
+						return codes
+					}
+					got := codes(stores[1])
+					waitingOf(t, stores[1], before)
+					var want []string
+					read(t, stores[0], func(r *store.Reader) error {
+						for i := range n + 1 {
+							code, err := r.ExitCode("p", fmt.Sprintf("ep_%d", i))
+							if err != nil {
+								return err
+							}
+							want = append(want, code)
+						}
+						return nil
+					})
+					if diff := cmp.Diff(want, got); diff != "" {
+						t.Fatalf("exit codes (-entered at once +entered later):\n%s", diff)
+					}
+					exits += len(strings.Join(got, ""))
 				case 0:
 					compare("read", answers(stores[1]))
 					waitingOf(t, stores[1], 0)
@@ -198,6 +244,9 @@ func TestNobodySeesTheQueue(t *testing.T) {
 						return result(tx, "p", id+"b", "x", factsNamed("p", map[string]string{"read#00000000/k0": "secret 2"}, "read#00000000/k0"), atOnce)
 					})
 				}
+			}
+			if exits == 0 {
+				t.Error("no result has an exit code: nothing was tested")
 			}
 			if waited < 2 {
 				t.Errorf("at most %d results waited for the ledger at once: nothing was tested", waited)

@@ -5,6 +5,8 @@ import (
 	"iter"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"sakur4/symbolic"
 )
 
 // Reader reads one snapshot. It belongs to the function that [Store.Read] or [Store.Write] calls.
@@ -15,8 +17,11 @@ type Reader struct {
 	writing bool // inside a Write: the index can be completed in the same transaction
 	pinned  bool // a query has fixed the snapshot
 	done    bool
-	damage  error    // what is damaged of the facts that wait for the ledger
-	lag     *lagging // what the indexes lack in this snapshot, once it was asked for; never inside a Write
+	damage  error                   // what is damaged of the facts that wait for the ledger
+	record  bool                    // nothing is looked up in the ledger, see [Store.ReadRecord]
+	looked  bool                    // queue was read
+	queue   map[string]symbolic.Row // facts that wait for the ledger, by their ids
+	lag     *lagging                // what the indexes lack in this snapshot, once it was asked for; never inside a Write
 }
 
 // settled reports whether what is read stays as it is where rows are only added: it is committed, and of one state of the file.
