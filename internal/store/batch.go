@@ -175,13 +175,13 @@ func (s *Store) run(batch []*job) {
 		return
 	}
 	before := s.waiting.Swap(waiting)
+	now := s.unindexed.Add(added)
 	if s.cfg.lazy {
 		return
 	}
 	if waiting && !before {
 		s.wakeUp()
 	}
-	now := s.unindexed.Add(added)
 	s.passed(now-added, now, indexBatchBytes, backlogBytes)
 }
 

@@ -59,7 +59,7 @@ func (s *Store) drain(ctx context.Context, p pace) error {
 	if err := s.enterQueue(ctx, wait); err != nil {
 		return err
 	}
-	pending := s.unindexed.Swap(0)
+	pending, entered := s.unindexed.Swap(0), int64(0)
 	for {
 		if p.yield != nil && p.yield() {
 			s.unindexed.Add(pending) // some of it may be done: it is looked at again a little early
@@ -72,8 +72,12 @@ func (s *Store) drain(ctx context.Context, p pace) error {
 		if err := s.writeBatches(ctx, batches, p); err != nil {
 			return err
 		}
-		if err := s.enterQueue(ctx, wait); err != nil { // else it grows for as long as writes come faster than they are indexed
-			return err
+		// The queue would grow for as long as writes come faster than they are indexed. To enter little at a time would hold up more of them than it helps.
+		if waits := s.unindexed.Load(); waits-entered >= backlogBytes {
+			if err := s.enterQueue(ctx, wait); err != nil {
+				return err
+			}
+			entered = waits
 		}
 	}
 }

@@ -25,8 +25,8 @@ const entryWait = 100 * time.Millisecond
 // What is read of the queue at once, and entered in a transaction where that is of no other use: it ends with the row that reaches one of these bounds. Others that write
 // wait for a few tens of milliseconds at most, and of results of megabytes one or two are in memory.
 const (
-	entryRows  = 64
-	entryFacts = 1024
+	entryRows  = 256
+	entryFacts = 4096
 	entryBytes = 4 << 20 // of the results
 )
 
