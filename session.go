@@ -158,11 +158,16 @@ func (s *Session) damaged(err error) error {
 // since yields what was recorded behind a place of the record.
 func (s *Session) since(r *store.Reader, seq int64) iter.Seq2[rendering.Recorded, error] {
 	return func(yield func(rendering.Recorded, error) bool) {
+		var codes map[string]string
+		asked := false
 		for rec, err := range r.SessionEpisodes(s.e.project, s.id, seq) {
 			out := rendering.Recorded{Episode: rec}
 			if err == nil && rec.Role == episode.Tool {
-				code, bad := r.ExitCode(s.e.project, rec.ID)
-				out.Exit, err = code, s.e.spare(bad)
+				if !asked {
+					codes, err = r.ExitCodes(s.e.project, s.id, seq)
+					err, asked = s.e.spare(err), true
+				}
+				out.Exit = codes[rec.ID]
 			}
 			if !yield(out, err) || err != nil {
 				return

@@ -73,8 +73,8 @@ func everything(r *store.Reader, project, other string) (map[string]any, error) 
 	keep("Facts", facts, err)
 	facts, err = drain(r.Facts(store.FactFilter{Project: project, Episode: other + "_ep_1"}))
 	keep("Facts by episode", facts, err)
-	code, err := r.ExitCode(project, other+"_ep_1")
-	keep("ExitCode", code, err)
+	codes, err := r.ExitCodes(project, "s", 0)
+	keep("ExitCodes", codes, err)
 	facts, err = r.FactVersions(project, "sym_"+other+"_a")
 	keep("FactVersions", facts, err)
 	edges, err := r.Edges(project, "", "", "")
@@ -255,7 +255,7 @@ func TestEveryMethodIsAsked(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{"Projects": true, "HasProject": true, "VectorTop": true} // of every project on purpose
 	for _, name := range []string{"Episode", "SessionEpisodes", "Episodes", "LastSeq", "Sessions", "Pins", "Notes", "RenderState", "RenderGeneration", "LastRenderState", "Decisions", "Receipt", "Outlook",
-		"LastReceipt", "ReceiptBefore", "Receipts", "Evictions", "Checkpoints", "Fact", "Facts", "ExitCode", "FactVersions", "Edges", "Related", "InDegree", "Marks", "SearchEpisodes", "SearchFacts",
+		"LastReceipt", "ReceiptBefore", "Receipts", "Evictions", "Checkpoints", "Fact", "Facts", "ExitCodes", "FactVersions", "Edges", "Related", "InDegree", "Marks", "SearchEpisodes", "SearchFacts",
 		"Fold", "Folds", "Snapshots", "SnapshotPrompt", "Counts", "Entry", "Entries", "Freshness", "SearchEntries",
 		"File", "Files", "FileIndex", "GoneFact", "Index", "SymbolKeys", "SymbolsByKey",
 		"VectorModel", "VectorBatch", "VectorsWaiting", "Vectors", "SearchVectors"} {
