@@ -545,3 +545,36 @@ VALUES (1, ?, 1, 'a', 'json_field', '', 'json', CAST('one' AS BLOB), unhex(?), 1
 		return nil
 	})
 }
+
+// TestExitCodesOfNewResultsOnly counts SQLite's instructions: what is asked for behind a position costs no more where much stands in front of it.
+func TestExitCodesOfNewResultsOnly(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t, store.WithoutIndexing(store.Config{}))
+	ensure(t, s, "p", "s")
+	steps := func(episodes int) (n int) {
+		t.Helper()
+		write(t, s, func(tx *store.Tx) error {
+			for i := range episodes {
+				if err := tx.AppendEpisode(&episode.Record{ID: fmt.Sprint("ep_", episodes, "_", i), Project: "p", Session: "s", Role: episode.Tool}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		read(t, s, func(r *store.Reader) error {
+			last, err := r.LastSeq("p", "s")
+			if err != nil {
+				return err
+			}
+			before := store.Steps(r)
+			_, err = r.ExitCodes("p", "s", last-2)
+			n = store.Steps(r) - before
+			return err
+		})
+		return n
+	}
+	few, many := steps(10), steps(1000)
+	if few == 0 || many > 2*few {
+		t.Errorf("ExitCodes() of the last two of 1,010 episodes takes %d instructions, of 10 %d", many, few)
+	}
+}

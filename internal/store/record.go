@@ -67,10 +67,11 @@ WHERE `+ofSession+` AND q.seq > ?`, []any{project, session, after}, func(s *sqli
 		r.conn.names = nil // what is in the ledger is compared with what waits for it
 		defer func() { r.conn.names = names }()
 	}
+	// Without the plus, that the one is above 0 is concluded of the other too, and all of the session is walked through from there.
 	err := r.each("exit codes", `
 SELECT e.episode_id, f.fact_id, f.qualified_name, f.file_path, f.value
 FROM episodic_stream e INDEXED BY episodic_stream_session
-CROSS JOIN symbolic_fact f INDEXED BY symbolic_fact_episode ON f.episode_id > 0 AND f.episode_id = e.seq
+CROSS JOIN symbolic_fact f INDEXED BY symbolic_fact_episode ON f.episode_id > 0 AND f.episode_id = +e.seq
 WHERE `+ofSession+` AND e.seq > ? AND f.kind = '`+kind+`' AND f.project_id = e.project_id`, []any{project, session, after}, func(s *sqlite3.Stmt) error {
 		if _, waits := r.queue[s.ColumnText(1)]; !waits {
 			take(symbolic.Row{Episode: s.ColumnText(0), QualifiedName: s.ColumnText(2), FilePath: s.ColumnText(3), Value: s.ColumnText(4)})
