@@ -118,21 +118,7 @@ func (r *Reader) layOver() error {
 	tx := &Tx{Reader: &Reader{store: r.store, conn: c, ctx: r.ctx, writing: true}, entered: true, late: true}
 	defer tx.end()
 	c.names = overlaid
-	for next := (excerpt{more: true}); next.more; {
-		after := int64(0)
-		if n := len(next.list); n > 0 {
-			after = next.list[n-1].seq
-		}
-		if next, err = tx.waiting(after); err != nil {
-			return err
-		}
-		for i := range next.list {
-			if err := tx.layOver(&next.list[i]); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return tx.allWaiting(tx.layOver)
 }
 
 // layOver copies the rows whose places a row of the queue takes, and enters it.

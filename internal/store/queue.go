@@ -244,6 +244,26 @@ ORDER BY q.seq`, []any{after}, func(s *sqlite3.Stmt) error {
 	return next, nil
 }
 
+// allWaiting calls f for every row of the queue, in order.
+func (r *Reader) allWaiting(f func(*queued) error) error {
+	after := int64(0)
+	for {
+		next, err := r.waiting(after)
+		if err != nil {
+			return err
+		}
+		for i := range next.list {
+			if err := f(&next.list[i]); err != nil {
+				return err
+			}
+			after = next.list[i].seq
+		}
+		if !next.more {
+			return nil
+		}
+	}
+}
+
 // anyWaiting reports whether there are any, without fixing the snapshot for those who may give it up.
 func (r *Reader) anyWaiting() (bool, error) {
 	_, found, err := r.conn.number(`SELECT 1 FROM fact_queue LIMIT 1`)

@@ -17,14 +17,10 @@ var errNoLedger = errors.New("the ledger is not complete here")
 // ReadRecord is [Store.Read] for who asks for what was recorded, and for nothing that is looked up in the ledger of facts: nothing is entered in that before, and nobody
 // is waited for. [Reader.ExitCodes] can be asked.
 func (s *Store) ReadRecord(ctx context.Context, f func(*Reader) error) error {
-	if err := s.enter(); err != nil {
-		return fail(ctx, err, "read")
-	}
-	defer s.leave()
-	return s.snapshot(ctx, s.takeReader, func(r *Reader) error {
+	return s.read(ctx, f, func(r *Reader) error {
 		r.record = true
 		r.conn.names = func(string) (string, error) { return "", errNoLedger }
-		return f(r)
+		return nil
 	})
 }
 
@@ -90,26 +86,15 @@ WHERE `+ofSession+` AND e.seq > ? AND f.kind = '`+kind+`' AND f.project_id = e.p
 
 // lookAtQueue reads what waits for the ledger of a kind: of each fact the last one, which takes its place.
 func (r *Reader) lookAtQueue(kind string) error {
-	for next := (excerpt{more: true}); next.more; {
-		after, err := int64(0), error(nil)
-		if n := len(next.list); n > 0 {
-			after = next.list[n-1].seq
-		}
-		if next, err = r.waiting(after); err != nil {
-			return err
-		}
-		for _, q := range next.list {
-			for _, row := range q.facts {
-				if row.Kind != kind {
-					continue
-				}
-				if r.queue == nil {
-					r.queue = map[string]symbolic.Row{}
-				}
+	r.queue = map[string]symbolic.Row{}
+	err := r.allWaiting(func(q *queued) error {
+		for _, row := range q.facts {
+			if row.Kind == kind {
 				r.queue[row.FactID] = row
 			}
 		}
-	}
-	r.looked = true
-	return nil
+		return nil
+	})
+	r.looked = err == nil
+	return err
 }

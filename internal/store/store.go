@@ -238,12 +238,17 @@ func isMemory(p any) bool {
 // Read runs f on one snapshot, taken at f's first query. It sees every [Store.Write] that returned before, of any goroutine or process.
 // f must not use its Reader, nor an iterator of it, after it has returned.
 func (s *Store) Read(ctx context.Context, f func(*Reader) error) error {
+	return s.read(ctx, f, (*Reader).prepareLedger)
+}
+
+// read runs f on one snapshot, once prepare has seen it.
+func (s *Store) read(ctx context.Context, f, prepare func(*Reader) error) error {
 	if err := s.enter(); err != nil {
 		return fail(ctx, err, "read")
 	}
 	defer s.leave()
 	return s.snapshot(ctx, s.takeReader, func(r *Reader) error {
-		if err := r.prepareLedger(); err != nil {
+		if err := prepare(r); err != nil {
 			return err
 		}
 		return f(r)
